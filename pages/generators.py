@@ -1,5 +1,7 @@
 """Generators: the process behind the data, and how well the best predictor does."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -13,7 +15,11 @@ from attnlab.ui.generators.optimum_panel import (
     draw_ladder,
     draw_optimum,
 )
-from attnlab.ui.generators.process_panel import draw_process, draw_rule_tables
+from attnlab.ui.generators.process_panel import (
+    draw_formula,
+    draw_process,
+    draw_rule_tables,
+)
 from attnlab.ui.generators.sample_panel import (
     draw_agreement,
     draw_frequencies,
@@ -22,52 +28,60 @@ from attnlab.ui.generators.sample_panel import (
 )
 from attnlab.ui.shell import ensure_shell
 
+# By section: the functions whose results it shows, besides the sample.
+_SECTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = MappingProxyType(
+    {
+        "Formula": (),
+        "Frequencies": (frequencies, agreement),
+        "Best possible": (optimum, ladder),
+        "What matters": (dependence,),
+    }
+)
+
 ensure_shell()
 st.title("Generators", anchor=False)
 st.markdown(
     "A **generator** makes the sequences that models learn from. Its rule is known, so you can "
-    "see what can be learned before training. Choose a process in the sidebar and change its "
-    "numbers."
+    "see what can be learned before training."
 )
-
-st.header("The rule", anchor=False)
+# Samples come first, but the process is only known from the controls below them.
+samples = st.container()
 process = draw_process()
 if process is None:
     st.stop()
 generator, length = process
-draw_rule_tables(generator)
-
-vocab = generator.vocabulary.size
-questions: list[tuple[Any, ...]] = [
-    (counted, generator, length, sample_seed()),
-    (frequencies, generator, length),
-    (optimum, generator, length),
-    (agreement, generator, length),
-    (ladder, generator, length),
-    (dependence, generator, length),
-]
-sample, known, best, alike, baselines, depends = (figure(*question) for question in questions)
-draw_figures_status(*questions)
-
-st.header("Samples", anchor=False)
-draw_sample(generator, sample)
-
-st.header("Token frequencies", anchor=False)
-draw_frequencies(generator, known, sample)
-
-st.header("Dependence by lag", anchor=False)
 word = generator.position_word
-draw_agreement(alike, word)
-
-st.header(f"Bayes loss and accuracy by {word}", anchor=False)
-draw_optimum(best, vocab, word)
-draw_enumeration(generator, length, best)
-
-st.header("Baselines", anchor=False)
-draw_ladder(baselines, word)
-
-st.header(f"Which {word}s matter", anchor=False)
-draw_dependence(depends, word)
+section = st.segmented_control(
+    "section",
+    list(_SECTIONS),
+    default=next(iter(_SECTIONS)),
+    required=True,
+    key="generators_section",
+    label_visibility="collapsed",
+    persist_state="session",
+)
+questions = [
+    (counted, generator, length, sample_seed()),
+    *((function, generator, length) for function in _SECTIONS[section]),
+]
+sample, *results = (figure(*question) for question in questions)
+with samples:
+    draw_figures_status(*questions)
+    draw_sample(generator, sample)
+if section == "Formula":
+    draw_formula(generator)
+    draw_rule_tables(generator)
+elif section == "Frequencies":
+    draw_frequencies(generator, results[0], sample)
+    st.header("Dependence by lag", anchor=False)
+    draw_agreement(results[1], word)
+elif section == "Best possible":
+    draw_optimum(results[0], generator.vocabulary.size, word)
+    draw_enumeration(generator, length, results[0])
+    st.header("Baselines", anchor=False)
+    draw_ladder(results[1], word)
+else:
+    draw_dependence(results[0], word)
 
 draw_in_code(
     "import jax.random as jr\n\n"
@@ -82,5 +96,5 @@ draw_in_code(
     "for baseline in ladder(generator, length):\n"
     "    print(baseline.name, baseline.best)\n"
     "print(dependence(generator, length).replacement[-1])",
-    lead="This script prints the results above:",
+    lead="This script prints the results of all sections:",
 )

@@ -33,7 +33,6 @@ TITLES = {
 }
 SEED = "the seed"
 ENGLISH, JAPANESE = "post (English)", "post (Japanese)"
-BEYOND_NOISE, WITHIN_NOISE = "beyond the noise", "within the noise"
 # Heights in pixels: of a setting's row, of few settings together, of a share's row, and of the
 # space around the shares.
 _ROW, _FEW, _SHARE_ROW, _SHARE_AROUND = 38, 130, 30, 70
@@ -245,51 +244,6 @@ def published_table(rows: Sequence[PublishedRow]) -> pd.DataFrame:
         if figure is not None
     ]
     return pd.DataFrame(found, columns=["place", "setting", "post", "value"])
-
-
-def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataFrame:
-    """Return a table with one row per switch whose gain is known; `place` is its row, from 1."""
-    found = [
-        (
-            place + _BELOW,
-            label,
-            row.gain.difference.mean,
-            *row.gain.difference.ends,
-            show_range(*row.gain.difference.ends, places=4),
-            WITHIN_NOISE if row.gain.within_noise else BEYOND_NOISE,
-            row.gain.difference.n,
-        )
-        for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
-        if row.gain is not None
-    ]
-    columns = ["place", "setting", "gain", "low", "high", "interval", "noise", "n"]
-    return pd.DataFrame(found, columns=columns)
-
-
-@drawn_once
-def gains_chart(table: Rows, *, labels: Sequence[str]) -> Chart:
-    """Draw one row per switch: what it adds to the accuracy, with its confidence interval."""
-    x = partial(alt.X, title="gain in test accuracy", scale=alt.Scale(zero=True))
-    kinds, hues = (BEYOND_NOISE, WITHIN_NOISE), (HUES.learned, HUES.training)
-    legend = top_legend(symbolType="diamond", columns=1)
-    base = alt.Chart(table).encode(
-        y=_row_axis("place:Q", labels),
-        color=by_name(alt.Color, "noise", kinds, hues, legend=legend),
-    )
-    none = alt.Chart(alt.InlineData([{"gain": 0}])).encode(x=x("gain:Q"))
-    tooltip = [
-        tip("setting:N", "switch"),
-        tip("gain:Q", "mean gain", "+.4f"),
-        tip("interval:N", "95 % interval"),
-        tip("n:Q", "seeds", "d"),
-    ]
-    points = base.encode(x=x("gain:Q"), tooltip=tooltip)
-    return _with_rows(
-        labels,
-        none.mark_rule(color=HUES.truth, strokeDash=[4, 4]),
-        base.encode(x=x("low:Q"), x2="high:Q").mark_rule(strokeWidth=2.5),
-        points.mark_point(filled=True, shape="diamond", size=110, opacity=1),
-    )
 
 
 def share_names(shares: Sequence[Share]) -> tuple[str, ...]:

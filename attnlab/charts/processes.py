@@ -24,6 +24,8 @@ from attnlab.generators import RuleTable
 
 # Heights in pixels: of a row of bars, and of legend and axis together.
 _ROW, _AROUND = 26, 120
+# With more rows, they are half as high.
+_MOST_TALL = 30
 _MAP_ROW, _LEAST_MAP = 8, 240
 # Heights in pixels for a rule: of a row, of the smallest row with numbers, and of all rows.
 _RULE_ROW, _LEAST_RULE_ROW, _TALLEST = 40, 17, 460
@@ -110,7 +112,8 @@ def _frequency_tips() -> list[alt.Tooltip]:
 @drawn_once
 def frequency_chart(table: Rows, *, names: tuple[str, ...], title: str) -> Chart:
     """Draw each probability as a grey bar, and each sampled frequency as a point with its error."""
-    look = {"names": names, "labelFontSize": 15, "labelOverlap": False}
+    row, letters = (_ROW, 15) if len(names) <= _MOST_TALL else (_ROW // 2, 10)
+    look = {"names": names, "labelFontSize": letters, "labelOverlap": False}
     look["values"] = list(range(len(names)))
     base = alt.Chart(table).encode(
         y=side(alt.Y, "row", None, range(len(names)), **look), tooltip=_frequency_tips()
@@ -122,10 +125,10 @@ def frequency_chart(table: Rows, *, names: tuple[str, ...], title: str) -> Chart
     )
     x = partial(alt.X, title=title, scale=alt.Scale(domain=[0, 1]))
     return alt.layer(
-        known.encode(x=x("known:Q")).mark_bar(opacity=0.45, height=_ROW * 0.65),
+        known.encode(x=x("known:Q")).mark_bar(opacity=0.45, height=row * 0.65),
         counted.encode(x=x("low:Q"), x2="high:Q").mark_rule(strokeWidth=3),
         counted.encode(x=x("counted:Q")).mark_point(filled=True, size=45, opacity=1),
-    ).properties(height=len(names) * _ROW + _AROUND)
+    ).properties(height=len(names) * row + _AROUND)
 
 
 @drawn_once

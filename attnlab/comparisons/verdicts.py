@@ -3,8 +3,8 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,20 +12,19 @@ from attnlab.comparisons.intervals import LEVEL, Interval, normal_quantile, t_qu
 from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
 from attnlab.comparisons.published import PUBLISHED, Part, Published, standard_error
 from attnlab.comparisons.summary import References, Row, figures_of, summarise
-from attnlab.configuration.number_text import show_percent, show_range
+from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import present
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
-
-_Key = TypeVar("_Key")
 
 
 @dataclasses.dataclass(frozen=True)
 class PublishedRow:
     """A setting's runs, the post's numbers, and a verdict.
 
-    `gain` is the accuracy of a switch minus that of the row before it; None if the row is not a
-    switch, or if fewer than two seeds are finished in both. `verdict` is empty without a result.
+    `gain` is the accuracy minus that of the row before it, in the table (linear minus attention)
+    and in the ladder. It is None for the first row of a process, and if fewer than two seeds are
+    finished in both. `verdict` is empty without a result.
     """
 
     row: Row
@@ -60,14 +59,14 @@ def rows_of(
         references: As in `summarise`; without a reference a row has no verdict.
 
     Returns:
-        The rows in the order of the settings. In the part `ladder`, the p-values of the switches of
-        one process are adjusted for their number.
+        The rows in the order of the settings. The p-values of gains are adjusted for their number:
+        in the part `ladder` within a process, in the part `table` over all processes.
     """
     kept = [r for r in results if seeds is None or r.experiment.seed < seeds]
     wanted = {setting.experiment for setting in part.settings}
     kept = [r for r in kept if dataclasses.replace(r.experiment, seed=0) in wanted]
     rows = summarise(kept, part.settings, references=references)
-    gains = _gains(rows) if part.name == "ladder" else {}
+    gains = {} if part.name == "zoo" else _gains(rows, by_process=part.name == "ladder")
     return tuple(_published_row(part, row, gains.get(at)) for at, row in enumerate(rows))
 
 
@@ -75,7 +74,8 @@ def to_record(row: PublishedRow) -> dict[str, Any]:
     """Return a row as a JSON object. All but `floor` are accuracies; `floor` is a loss, in nats.
 
     `published` is the number of the English post, `low` and `high` the interval of `mean` over
-    seeds. A switch also has its `gain`, with its interval. Unknown values are null.
+    seeds. A row of the table or ladder also has its `gain` over the row before, with its interval.
+    Unknown values are null.
     """
     accuracy, known = row.row.accuracy, row.row.references
     record = {
@@ -93,33 +93,13 @@ def to_record(row: PublishedRow) -> dict[str, Any]:
     return record
 
 
-def differences(rows: Sequence[PublishedRow]) -> dict[str, Comparison]:
-    """Return the linear model's accuracy minus that of attention, by process, paired by seed.
-
-    Processes without two finished seeds of both are left out; p-values are adjusted for the number
-    of the others.
-    """
-    found = {(row.process, row.model): row.row for row in rows}
-    pairs = {
-        process: (found[process, "attention"], found[process, "linear"])
-        for process in dict.fromkeys(row.process for row in rows)
-        if {(process, "attention"), (process, "linear")} <= found.keys()
-    }
-    return _compared(pairs)
-
-
 def whole_gain(rows: Sequence[PublishedRow]) -> Comparison | None:
     """Return what all switches together add to the accuracy: the last row against the first.
 
     None if fewer than two seeds are finished in both.
     """
-    return _compared({"all": (rows[0].row, rows[-1].row)}).get("all")
-
-
-def _compared(pairs: Mapping[_Key, tuple[Row, Row]]) -> dict[_Key, Comparison]:
-    """Compare the accuracies of all pairs that have two common seeds."""
-    pairs = {key: pair for key, pair in pairs.items() if len(common_seeds(*pair)) > 1}
-    return dict(zip(pairs, compare_all(list(pairs.values()), "accuracy"), strict=True))
+    pair = rows[0].row, rows[-1].row
+    return compare_all([pair], "accuracy")[0] if len(common_seeds(*pair)) > 1 else None
 
 
 def _published_row(part: Part, row: Row, gain: Comparison | None) -> PublishedRow:
@@ -134,31 +114,27 @@ def _published_row(part: Part, row: Row, gain: Comparison | None) -> PublishedRo
     return PublishedRow(row, published, gain, verdict)
 
 
-def _gains(rows: Sequence[Row]) -> dict[int, Comparison]:
+def _gains(rows: Sequence[Row], *, by_process: bool) -> dict[int, Comparison]:
     """Return the accuracy of each row minus that of the row before, by the index of the row."""
-    pairs: dict[str, dict[int, tuple[Row, Row]]] = {}
-    for at, (before, after) in enumerate(itertools.pairwise(rows), 1):
-        process = dict(after.setting.options)["process"]
-        if dict(before.setting.options)["process"] == process:
-            pairs.setdefault(process, {})[at] = before, after
+    groups: dict[str, dict[int, tuple[Row, Row]]] = {}
+    for at, pair in enumerate(itertools.pairwise(rows), 1):
+        before, after = (dict(row.setting.options)["process"] for row in pair)
+        if before == after and len(common_seeds(*pair)) > 1:
+            groups.setdefault(after if by_process else "", {})[at] = pair
     return {
         at: comparison
-        for of_process in pairs.values()
-        for at, comparison in _compared(of_process).items()
+        for pairs in groups.values()
+        for at, comparison in zip(pairs, compare_all(list(pairs.values()), "accuracy"), strict=True)
     }
 
 
 _NOTHING = Published()
-# Distances in accuracy. A test of 10,000 sequences has a standard error of at most 0.005.
-AT, NEAR, FAR = 0.005, 0.02, 0.1
-# Below this share of the way from the most common token to the ceiling, no distance is small.
-_NEARLY_ALL = 0.8
-# If the whole interval of the share learned is above this, nothing was left to learn.
+# If the whole interval of the share learned is above this, nothing is left to learn.
 _LEARNED = 0.9
 
 
 def verdict_of(row: Row, published: Published = _NOTHING) -> str:
-    """Describe how near a row is to the ceiling and the floor, and whether the post agrees.
+    """Describe how much of what is possible was learned, and whether the post agrees.
 
     Without a finished run, return why there is none.
     """
@@ -172,31 +148,18 @@ def verdict_of(row: Row, published: Published = _NOTHING) -> str:
 
 
 def gain_in_words(gain: Comparison | None) -> str:
-    """Describe the change in accuracy due to a switch, paired by seed; "" if unknown."""
+    """Describe the accuracy minus that of the row before, paired by seed; "" if unknown."""
     if gain is None:
         return ""
     mean, (low, high) = gain.difference.mean, gain.difference.ends
-    verb = "Gains" if mean > 0 else "Loses"
+    if gain.within_noise and low * high <= 0:
+        ends = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
+        return f"Like the row before, within the noise of the seeds ({ends})."
     least, most = sorted((abs(low), abs(high)))
-    change = f"{verb} {abs(mean):.3f} ({show_range(least, most)})"
-    if not gain.within_noise:
-        return f"{change}."
-    if low * high > 0:
-        return f"{change}: clear by itself, but within the noise among {gain.among} switches."
-    ends = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
-    return f"No change beyond the noise of the seeds ({ends})."
-
-
-def share_of_way(row: Row) -> float | None:
-    """Return (mean - m) / (ceiling - m), where m is the accuracy of the most common token.
-
-    None without a finished run, or if the ceiling equals m.
-    """
-    known = present(row.references)
-    ceiling, least = known.best.accuracy, present(known.majority).accuracy
-    if row.accuracy is None or ceiling <= least:
-        return None
-    return (row.accuracy.mean - least) / (ceiling - least)
+    side = "above" if mean > 0 else "below"
+    change = f"{abs(mean):.3f} {side} the row before ({show_range(least, most)})"
+    noise = f": clear by itself, but within the noise among {gain.among} comparisons"
+    return f"{change}{noise * gain.within_noise}."
 
 
 def standard_errors_off(row: Row, figure: float) -> float:
@@ -239,40 +202,20 @@ def learned_in_words(learned: Interval) -> str:
 
 def _nearness(row: Row) -> Iterator[str]:
     accuracy, known = present(row.accuracy), present(row.references)
-    mean, best, least = accuracy.mean, known.best, present(known.majority)
-    gap, share = best.accuracy - mean, share_of_way(row)
-    learned = None if row.learned is None else learned_in_words(row.learned)
-    if share is None or row.learned is None:
+    least, learned = present(known.majority).accuracy, row.learned
+    if learned is None or known.best.accuracy <= least:
         yield "No predictor beats always guessing the most common weather."
-    elif abs(gap) <= AT and share >= _NEARLY_ALL:
-        at = f"At the ceiling to within {AT}"
-        low, high = row.learned.low, row.learned.high
-        if low is None or high is None:
-            yield f"{at}: {learned} by one seed."
-        elif high < 1:
-            yield f"{at}, but the loss is above the floor: {learned}."
-        elif low < _LEARNED:
-            yield f"{at}: {learned}. These seeds do not show whether anything was left."
-        else:
-            yield f"{at}, and the loss is at the floor: nothing was left to learn."
-    elif abs(gap) <= NEAR and share >= _NEARLY_ALL:
-        side = "below" if gap > 0 else "above"
-        yield f"{abs(gap):.3f} {side} the ceiling: {learned}."
+        return
+    words = learned_in_words(learned)
+    if learned.low is None or learned.high is None:
+        yield f"{words} by one seed."
+    elif learned.high >= 1 and learned.low >= _LEARNED:
+        yield f"Nothing is left to learn: {words}."
     else:
-        far = "Far below" if gap > FAR else "Below"
-        yield f"{far} the ceiling: {mean:.3f} of {best.accuracy:.3f}."
-        naming = f"always guessing the most common weather ({least.accuracy:.3f})"
-        if mean <= least.accuracy:
-            yield f"No better than {naming}."
-        elif accuracy.low is not None and accuracy.low <= least.accuracy:
-            yield f"No better than {naming}, as far as these seeds show."
-        else:
-            way = show_percent(share)
-            yield f"{way} of the way there from always guessing the most common weather."
-        yield f"By the loss, {learned}."
-        linear = known.linear
-        if linear is not None and row.experiment.model.name == "linear":
-            yield f"The linear predictor of lowest loss has {linear.accuracy:.3f}."
+        yield f"{words}."
+    if (accuracy.mean if accuracy.low is None else accuracy.low) <= least:
+        seen = ", as far as these seeds show" * (accuracy.mean > least)
+        yield f"No better than always guessing the most common weather ({least:.3f}){seen}."
 
 
 def _agreement(row: Row, published: Published) -> Iterator[str]:

@@ -1,65 +1,65 @@
 """The page A published question without a browser."""
 
-import dataclasses
-
 import pytest
 
-from attnlab.comparisons.published import PUBLISHED, part_named, runs_of, shipped
-from attnlab.runs.library import Library
-from attnlab.ui.compare.work import ComparisonProgress
-from attnlab.ui.core.session_library import SessionLibrary
-from tests.app.lessons import STOP_PATIENCE, charts, endless, first_item, open_page
-from tests.unit.made_up_results import finished
+from attnlab.comparisons.published import PUBLISHED, shipped
+from tests.app.lessons import charts, open_page, texts
 
 
 @pytest.fixture
 def page():
-    app = open_page("pages/a_published_question.py")
-    yield app
-    if "session" in app.session_state:
-        app.session_state["session"].pause()
+    return open_page("pages/a_published_question.py")
 
 
 def captions(page):
     return "\n".join(caption.value for caption in page.caption)
 
 
-def words(page):
-    return "\n".join(text.value for text in page.markdown)
+def numbers(page, part):
+    """The table of a part, whose panel is opened."""
+    page.session_state[f"published_{part}_numbers"] = True
+    page.run()
+    assert not page.exception
+    (table,) = page.table
+    return table.value
 
 
-def table(page, number=0):
-    return page.table[number].value
-
-
-def made_up(part, seeds, accuracy=0.5):
-    """A result of every run, all with the same accuracy."""
-    return tuple(
-        finished(dataclasses.replace(run, seed=0), 1.0, seed=run.seed, accuracy=accuracy)
-        for run in runs_of(part, seeds)
-    )
-
-
-def test_it_opens_with_the_shipped_result_and_says_so(page):
-    assert captions(page).count("These results are shipped with the program") == 3
-    made = shipped().made
-    assert f"made {made.date} with attnlab {made.attnlab} and JAX {made.jax}" in captions(page)
-    shown = table(page)
+def test_it_opens_with_three_pictures_and_says_where_the_numbers_are_from(page):
+    assert len(charts(page)) == 3
+    assert not page.table
+    shown = numbers(page, "table")
     assert len(shown) == len(PUBLISHED)
     assert list(shown["English"])[:3] == ["0.498", "–", "0.402"]
-    assert "- **markov · linear**: " in words(page)
-    assert "no result yet" not in words(page)
-    assert len(charts(page)) == 5
+    assert all(shown["what it means"])
+    made = shipped().made
+    assert f"made {made.date} with attnlab {made.attnlab} and JAX {made.jax}" in captions(page)
 
 
 @pytest.mark.slow
-def test_the_ladder_and_the_zoo_are_of_the_chosen_process(page):
+def test_the_ladder_and_the_families_are_of_the_chosen_process(page):
+    assert "on `dotmod`" in texts(page)
     page.segmented_control(key="published_process").set_value("recall").run()
+    assert "on `recall`" in texts(page)
+    shown = numbers(page, "ladder")
+    assert list(shown.index)[:2] == ["0  the published head", "1  causal mask"]
+    assert set(shown["ceiling"]) == {"0.545"}
+    page.session_state["published_ladder_numbers"] = False
+    assert set(numbers(page, "zoo")["ceiling"]) == {"0.960"}
     page.segmented_control(key="published_zoo_process").set_value("markov").run()
+    assert set(page.table[0].value["ceiling"]) == {"0.506"}
+
+
+@pytest.mark.slow
+def test_the_rows_are_chosen_in_compare_to_be_trained_again(page):
+    page.button(key="published_ladder_compare").click().run()
+    # Without a browser, pages do not change by themselves.
+    page.switch_page("pages/compare.py").run()
     assert not page.exception
-    assert list(table(page, 1).index)[:2] == ["0  the published head", "1  causal mask"]
-    assert set(table(page, 1)["ceiling"]) == {"0.545"}
-    assert set(table(page, 2)["ceiling"]) == {"0.506"}
+    chosen = page.multiselect(key="vary_preset").value
+    assert (len(chosen), chosen[0], chosen[-1]) == (
+        11, "published-dotmod-attention", "dotmod-10-depth",
+    )  # fmt: skip
+    assert page.number_input(key="compare_seeds").value == shipped().seeds["ladder"]
 
 
 @pytest.mark.slow
@@ -72,58 +72,6 @@ def test_a_row_opens_in_train_which_links_back(page):
     assert page.selectbox(key="preset").value == "dotmod-7-positions"
     (back,) = page.sidebar.get("page_link")
     assert back.proto.label == "A published question"
-
-
-@pytest.mark.slow
-def test_before_the_start_the_page_says_how_much_it_is(page):
-    assert "**10 settings × 8 seeds = 80 runs** · about " in words(page)
-    page.number_input(key="published_table_seeds").set_value(3).run()
-    assert "= 30 runs**" in words(page)
-
-
-@pytest.mark.slow
-def test_it_shows_what_is_computed_as_it_comes_and_stops(page, monkeypatch):
-    half = ComparisonProgress(made_up(part_named("table", ["markov"]), 2), 1, 0.5)
-    with endless(monkeypatch, "attnlab.ui.compare.work.compare", half):
-        page.button(key="published_table_start").click().run()
-        work = page.session_state["session"].jobs.get("published_table")
-        first_item(work)
-        page.run()
-        assert not page.button(key="published_table_stop").disabled
-        assert "computed here so far: 4 runs" in captions(page)
-        assert list(table(page)["ours"])[:3] == ["0.500 ± 0.007", "0.500 ± 0.007", "–"]
-        assert "- **dotmod · linear**: no result yet." in words(page)
-        page.button(key="published_table_stop").click().run()
-        assert work.wait(STOP_PATIENCE)
-    page.run()
-    assert not page.exception
-    page.button(key="published_table_forget").click().run()
-    assert captions(page).count("shipped with the program") == 3
-
-
-def test_what_the_library_has_is_shown_from_there(monkeypatch):
-    library = Library(None)
-    for result in made_up(part_named("table"), 8, accuracy=0.25):
-        library.keep(result)
-    monkeypatch.setattr(
-        "attnlab.ui.compare.published_runs.session_library", lambda: SessionLibrary(library, None)
-    )
-    page = open_page("pages/a_published_question.py")
-    assert "read from your library: 80 runs" in captions(page)
-    assert table(page)["ours"].str.startswith("0.250").all()
-    assert captions(page).count("shipped with the program") == 2
-
-
-@pytest.mark.slow
-def test_a_hosted_server_begins_no_more_than_its_caps_allow(monkeypatch):
-    monkeypatch.setenv("ATTNLAB_HOSTED", "1")
-    page = open_page("pages/a_published_question.py")
-    refused = "\n".join(info.value for info in page.info)
-    assert "more than the cap of" in refused
-    assert not page.error
-    page.button(key="published_zoo_start").click().run()
-    assert page.session_state["session"].jobs.get("published_zoo") is None
-    assert not page.exception
 
 
 def test_the_words_about_the_post_agree_with_its_figures():

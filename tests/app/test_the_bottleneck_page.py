@@ -15,25 +15,51 @@ def page():
     return open_page("pages/the_bottleneck.py")
 
 
+def opened(page, section):
+    """The page with this section open."""
+    page.segmented_control(key="bottleneck_section").set_value(section).run()
+    assert not page.exception
+    return page
+
+
 def latex(page):
     return "\n".join(each.value for each in page.latex)
 
 
 def test_every_part_is_there_and_says_what_it_shows(page):
-    # Two of the sweep, three matrices, seven maps of tasks and three of kinds of attention.
-    assert len(charts(page)) == 2 + 3 + 7 + 3
-    assert not page.error
-    words = texts(page)
-    assert "Hands of 10 cards: a state of width 128 alone sorts **" in words
-    assert "points (" in words
-    assert "33.9" in latex(page)
+    # The sweep, matrices, maps of tasks and of kinds of attention.
+    for section, count, words in (
+        ("Cards", 2, "Of hands of 10 cards, a state of width 128 alone sorts **"),
+        ("Letters backwards", 0, "points ("),
+        ("One decoder step", 3, "step 1 writes"),
+        ("Copy, reverse, sort", 7, "One small model per task"),
+        ("Kinds of attention", 3, "The same formula three times"),
+    ):
+        assert len(charts(opened(page, section))) == count
+        assert not page.error
+        assert words in texts(page)
+    opened(page, "Cards")
+    page.session_state["match_bits"] = True
+    assert "33.9" in latex(page.run())
+    page.session_state["match_settings"] = True
+    page.run()
+    assert any("160 runs, 4 seeds a setting" in each.value for each in page.caption)
+
+
+def test_a_link_opens_the_section_of_its_control_and_keeps_the_others():
+    page = open_page("pages/the_bottleneck.py", {"decoder_step": "3", "maps_task": "sort"})
+    assert page.number_input(key="decoder_step").value == 3
+    assert opened(page, "Kinds of attention").segmented_control(key="maps_task").value == "sort"
+    assert opened(page, "One decoder step").number_input(key="decoder_step").value == 3
+    page = open_page("pages/the_bottleneck.py", {"bottleneck_section": "Letters backwards"})
+    assert "points (" in texts(page)
 
 
 def test_a_point_of_the_sweep_opens_elsewhere(page):
     page.selectbox(key="match_family").select("rnn-attention").run()
     page.segmented_control(key="match_hand").set_value("10").run()
     page.segmented_control(key="match_width").set_value("64").run()
-    (line,) = [each.value for each in page.markdown if "Open this setting" in each.value]
+    (line,) = [each.value for each in page.markdown if "[Open in Seq" in each.value]
     address = urlsplit(line.split("](")[1].split(")")[0])
     assert address.path == "sequence_to_sequence"
     link = from_query(dict(parse_qsl(address.query)))
@@ -49,7 +75,7 @@ def test_seeds_that_are_all_right_or_all_wrong_have_an_interval_with_a_width(
     page.selectbox(key="match_family").select("rnn-attention").run()
     page.segmented_control(key="match_hand").set_value(hand).run()
     page.segmented_control(key="match_width").set_value(width).run()
-    (line,) = [each.value for each in page.markdown if "Open this setting" in each.value]
+    (line,) = [each.value for each in page.markdown if "[Open in Seq" in each.value]
     low, high = re.search(r"% \((\S+) to (\S+)\); each seed", line).groups()
     assert float(high) - float(low) == pytest.approx(0.03, abs=0.011)
     assert end in (low, high)
@@ -58,6 +84,7 @@ def test_seeds_that_are_all_right_or_all_wrong_have_an_interval_with_a_width(
 @pytest.mark.slow
 def test_every_stage_of_a_step_is_written_out(page):
     seen = set()
+    opened(page, "One decoder step")
     for stage in ("query", "scores", "softmax", "a", "state", "letter"):
         page.segmented_control(key="decoder_stage").set_value(stage).run()
         assert not page.exception
@@ -73,6 +100,7 @@ def test_every_stage_of_a_step_is_written_out(page):
 
 @pytest.mark.slow
 def test_a_source_can_be_typed_and_a_bad_one_is_refused(page):
+    opened(page, "Copy, reverse, sort")
     page.text_input(key="align_source").set_value("hgfedc").run()
     assert any("hgfedc → cdefgh" in each.value for each in page.caption)
     for text in ("abc", "abcdez", "", "🌧️"):
@@ -82,5 +110,7 @@ def test_a_source_can_be_typed_and_a_bad_one_is_refused(page):
         assert "Shown is fbhdbc" in page.error[0].value
     assert any("fbhdbc → bbcdfh" in each.value for each in page.caption)
     page.segmented_control(key="align_model").set_value("rnn-attention").run()
+    assert len(charts(page)) == 7
+    opened(page, "Kinds of attention")
     page.segmented_control(key="maps_task").set_value("sort").run()
-    assert len(charts(page)) == 15
+    assert len(charts(page)) == 3

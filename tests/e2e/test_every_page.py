@@ -1,6 +1,7 @@
 """Every page, with all that it hides opened: axe-core finds nothing, Tab reaches all of it."""
 
 import re
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
@@ -19,10 +20,11 @@ pytestmark = pytest.mark.e2e
 
 # What stands on a page when all of it is there; elsewhere it is the last expander.
 _LAST = {
-    "generators": ".st-key-chart_dependence svg.marks",
     "inspect": ".st-key-transitions",
     "words": "text=every position predicts its next token",
 }
+# Of a row of sections, of which one is drawn.
+_SECTIONS = "[class*=_section] button"
 _WITHOUT_CHARTS = ("/words", "/library")
 _MOST_STOPS = 200
 _PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -164,6 +166,7 @@ def _settle(page: Page) -> None:
     )
     # What is about to be drawn anew is pale.
     expect(page.locator("[data-stale=true], [data-testid=stSkeleton]")).to_have_count(0)
+    expect(page.get_by_text("Computing the numbers")).to_have_count(0, timeout=_PATIENCE)
 
 
 def _open_all(page: Page) -> None:
@@ -173,6 +176,20 @@ def _open_all(page: Page) -> None:
     while closed.count():
         closed.evaluate_all("nodes => nodes.forEach(node => node.click())")
         _settle(page)
+
+
+def _each_section(page: Page) -> Iterator[None]:
+    """Open one section after another; a page without sections stays as it is."""
+    sections = page.locator(_SECTIONS)
+    for at in range(sections.count()):
+        sections.nth(at).click()
+        # Streamlit's colours of a choice that was clicked last have too little contrast.
+        page.evaluate("() => document.activeElement.blur()")
+        page.mouse.move(0, 0)
+        _open_all(page)
+        yield
+    if not sections.count():
+        yield
 
 
 def _findings(page: Page, ground: str, rules: tuple[str, ...] = ()) -> list[str]:
@@ -218,14 +235,26 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
 def test_a_page_is_accessible_in_both_colours_by_keyboard_and_fits_a_phone(name, new_page, server):
     page = _whole_page(name, new_page(color_scheme="light"), server)
     page.evaluate(Axe().axe_script)
-    assert _findings(page, "light") == []
-    # Of all rules, only those of colours can differ.
-    assert _findings(page, "dark", ("color-contrast", "link-in-text-block")) == []
+    for _ in _each_section(page):
+        assert _findings(page, "light") == []
+    for _ in _each_section(page):
+        # Of all rules, only those of colours can differ.
+        assert _findings(page, "dark", ("color-contrast", "link-in-text-block")) == []
+    # Changes of look are there at once.
+    page.add_style_tag(content="*, *::before, *::after { transition: none !important }")
+    charts = [each for _ in _each_section(page) for each in _reached_by_keyboard(page)]
+    assert bool(charts) == (not page.url.partition("?")[0].endswith(_WITHOUT_CHARTS))
+    assert [text for text in charts if not re.search(r"\d", text)] == []
+    page.set_viewport_size(_PHONE["viewport"])
+    for _ in _each_section(page):
+        wait_until_it_fits(page)
+
+
+def _reached_by_keyboard(page: Page) -> list[str]:
+    """Walk through all controls by the Tab key; return what the charts say."""
     # With nothing under the mouse.
     page.mouse.move(0, 0)
     _settle(page)
-    # Changes of look are there at once.
-    page.add_style_tag(content="*, *::before, *::after { transition: none !important }")
     page.evaluate(_WALK, [_CONTROLS, _PASSED_BY, _GROUP])
     for _ in range(_MOST_STOPS):
         page.keyboard.press("Tab")
@@ -239,11 +268,7 @@ def test_a_page_is_accessible_in_both_colours_by_keyboard_and_fits_a_phone(name,
     assert report["missed"] == []
     assert [call for call, tag in report["unseen"] if tag not in _NO_SIGN] == []
     charts = page.get_by_test_id("stVegaLiteChart").all()
-    assert bool(charts) == (not page.url.partition("?")[0].endswith(_WITHOUT_CHARTS))
-    said = [chart.get_attribute("aria-label") or "" for chart in charts]
-    assert [text for text in said if not re.search(r"\d", text)] == []
-    page.set_viewport_size(_PHONE["viewport"])
-    wait_until_it_fits(page)
+    return [chart.get_attribute("aria-label") or "" for chart in charts]
 
 
 def test_a_run_on_a_phone_and_the_menu(new_page, server):

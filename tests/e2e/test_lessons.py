@@ -152,8 +152,8 @@ def test_own_points_are_in_the_address_while_they_are_few(new_page, server):
 def test_a_process_is_typed_refused_put_right_and_trained(new_page, server):
     page = new_page()
     page.goto(f"{server.url}/generators?v=2")
-    page.locator(".st-key-dependence_measure").wait_for()
-    expect(page.get_by_text("Computing")).to_have_count(0, timeout=120_000)
+    page.locator(".st-key-generators_section").get_by_text("Frequencies").click()
+    page.locator(".st-key-chart_final_day svg.marks").wait_for(timeout=120_000)
     train = page.locator(".st-key-train_on_this button")
     error = page.locator(".st-key-table_transition").get_by_test_id("stAlert")
 

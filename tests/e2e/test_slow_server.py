@@ -44,4 +44,5 @@ def test_runs_are_begun_and_reset_and_a_process_is_computed(slow_server, new_pag
     waiting = page.get_by_text("Computing the numbers below")
     waiting.wait_for()
     waiting.wait_for(state="detached")
-    expect(page.get_by_role("heading", name="Which days matter")).to_be_visible()
+    page.locator(".st-key-generators_section").get_by_text("What matters").click()
+    expect(page.locator(".st-key-chart_dependence svg.marks")).to_be_visible()

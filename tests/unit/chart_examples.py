@@ -359,12 +359,6 @@ def climb_chart():
     return _dots_of("ladder", "dotmod", climbs=True)
 
 
-def gains_chart():
-    found = published_rows("ladder", "dotmod")
-    labels = tuple(row.model for row in found)
-    return charts.gains_chart(charts.gains_table(found, labels), labels=labels)
-
-
 EXAMPLES = {name: draw for name, draw in dict(globals()).items() if name.endswith("_chart")}
 EXAMPLES |= {
     "tokens": tokens_matrix,

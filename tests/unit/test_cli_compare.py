@@ -185,7 +185,8 @@ def test_the_table_is_trained_and_printed_as_json(run, small_table):
     assert "run 4 of 4: done" in err
     record = json.loads(out)
     assert (record["part"], record["seeds"], record["shipped"]) == ("table", 2, None)
-    assert [list(row) for row in record["rows"]] == [KEYS, KEYS]
+    with_gain = [*KEYS, "gain", "gain_low", "gain_high"]
+    assert [list(row) for row in record["rows"]] == [KEYS, with_gain]
     attention, linear = record["rows"]
     assert (attention["published"], linear["published"]) == (0.498, None)
     assert attention["low"] < attention["mean"] < attention["high"]

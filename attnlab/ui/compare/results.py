@@ -18,7 +18,6 @@ from attnlab.runs.run_summary import RunSummary
 from attnlab.ui.compare.choice import option_label, setting_labels
 from attnlab.ui.compare.curves import draw_curves, draw_dots
 from attnlab.ui.compare.work import (
-    WORK,
     ComparisonProgress,
     Plan,
     draw_runs,
@@ -175,7 +174,7 @@ def draw_results(source: Job | Example | None) -> tuple[Row, ...]:
         rows = rows_of_example(source)
         fragment(_draw_rows, key="compare_example")(rows, source.of.seeds)
         return rows
-    draw_runs(WORK, partial(_draw, source.of))
+    draw_runs(partial(_draw, source.of))
     state = source.state()
     return () if state.running or not state.latest else rows_of(source.of, state.latest.results)
 

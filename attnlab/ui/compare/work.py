@@ -191,9 +191,9 @@ def draw_start(grid: Grid | None) -> Job | Example | None:
             problem = error
     if begun_plan() is None and plan is not None and not _new_runs(plan):
         # If all results are known, as after reloading the page, show them at once.
-        start_comparison(WORK, plan)
+        start_comparison(plan)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        draw_job_buttons(WORK, "Compare", partial(start_comparison, WORK, plan))
+        draw_job_buttons(WORK, "Compare", partial(start_comparison, plan))
         with st.container(key="compare_size"):
             if plan is not None:
                 st.markdown(_size(plan))
@@ -220,10 +220,10 @@ def _grid_in_words(grid: Grid) -> str:
     return "; ".join([*varied, *process, _counted(grid.seeds, "seed")])
 
 
-def start_comparison(name: str, plan: Plan | None) -> None:
+def start_comparison(plan: Plan | None) -> None:
     """Start the job that trains the plan's runs, if there is a plan."""
     if plan is not None:
-        start_job(name, partial(compare, plan, session_library().library, limits(), {}), of=plan)
+        start_job(WORK, partial(compare, plan, session_library().library, limits(), {}), of=plan)
 
 
 def _size(plan: Plan) -> str:
@@ -264,15 +264,10 @@ def _new_runs(plan: Plan) -> list[Experiment]:
     return [each for identity, each in plan.runs.items() if identity not in found]
 
 
-def draw_runs(name: str, draw: Callable[[ComparisonProgress | None], None]) -> None:
-    """Draw how many runs are finished, and the results with `draw`, until all are.
-
-    Args:
-        name: The name of the job that `start_comparison` started.
-        draw: Draws the results so far, given None if the job was never started.
-    """
-    job = job_of(name)
-    total = 0 if job is None else len(job.of.runs)
+def draw_runs(draw: Callable[[ComparisonProgress | None], None]) -> None:
+    """Draw how many runs are finished, and the results so far with `draw`, until all are."""
+    plan = begun_plan()
+    total = 0 if plan is None else len(plan.runs)
 
     def progress(latest: ComparisonProgress | None) -> tuple[float, str]:
         found = latest or ComparisonProgress()
@@ -289,4 +284,4 @@ def draw_runs(name: str, draw: Callable[[ComparisonProgress | None], None]) -> N
             )
         draw(found)
 
-    draw_job(name, draw_results, failed="The comparison", progress=progress)
+    draw_job(WORK, draw_results, failed="The comparison", progress=progress)

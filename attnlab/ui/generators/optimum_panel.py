@@ -86,10 +86,8 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         top = float(np.log(vocab))
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, below=False, word=word)
     st.caption(
-        f"How to read it: the Bayes loss ({link_to('floor')}) and Bayes accuracy "
-        f"({link_to('ceiling')}) of the best possible "
-        f"prediction of each {word} from those before. In a stationary process the floor falls "
-        "only where a longer past is more informative."
+        f"No model can have a higher accuracy than the {link_to('ceiling')}, or a lower mean loss "
+        f"than the {link_to('floor')}. Each {word} is predicted from those before."
     )
 
 
@@ -140,8 +138,8 @@ def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str = "day") -> No
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: each row is the predictor of lowest loss with that information; another "
-        "may be more accurate, at a higher loss." + (f" {_STOPPED}" if stopped else "")
+        "Each row is the predictor of lowest loss with that information; another may be more "
+        "accurate, at a higher loss." + (f" {_STOPPED}" if stopped else "")
     )
 
 
@@ -165,15 +163,14 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
             dependence.replacement,
             dependence.replacement_stderr,
             "total variation",
-            f"how much the prediction changes (total variation, 0 to 1) when that {word} is "
-            "replaced by an independent draw",
+            f"how much the prediction changes when that {word} is replaced at random (total "
+            "variation, 0 to 1)",
         ),
         "information": (
             dependence.information,
             dependence.information_stderr,
             "information (nats)",
-            f"how much the Bayes loss increases, in nats, when only that {word} is hidden; it is "
-            f"0 if other {word}s repeat its information",
+            f"how much the Bayes loss increases, in nats, when only that {word} is hidden",
         ),
     }[measure]
     final, informative = values[-1], np.flatnonzero(informative_positions(dependence))
@@ -185,13 +182,10 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
     days = ", ".join(str(day + 1) for day in informative)
     predicted = f"{word.capitalize()} {length + 1}"
     st.markdown(
-        f"The last row, at {word} {length}, predicts {predicted}. "
-        + (
-            f"It depends on {word}{'s' * (len(informative) > 1)} {days}. By {measure} it depends "
-            f"most on {word} {strongest}."
-            if strongest
-            else f"It depends on no {word}."
-        )
+        f"{predicted} depends on {word}{'s' * (len(informative) > 1)} {days}; by {measure} most on "
+        f"{word} {strongest}. The last row shows it."
+        if strongest
+        else f"{predicted} depends on no {word}."
     )
     with st.container(key="chart_dependence"):
         chart = map_chart(
@@ -215,10 +209,7 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
             alt=alternative,
         )
     source = "Exact." if dependence.exact else "Estimated from sampled sequences."
-    st.caption(
-        f"How to read it: each row is the prediction of the {word} after its query {word}. Each "
-        f"cell is {meaning}. {source}"
-    )
+    st.caption(f"Each row predicts the next {word}. Each cell is {meaning}. {source}")
 
 
 def _knowledge(name: str, word: str) -> str:

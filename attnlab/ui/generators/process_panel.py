@@ -44,21 +44,18 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
                 alt=f"Table `{rule.name}` with {len(rule.probs)} rows. Its largest probability is "
                 f"{likeliest[0]:g}, of {likeliest[2]} after {likeliest[1]}.",
             )
-    st.caption(
-        "How to read it: each row is a past and sums to 1; the stronger the colour, the more "
-        "probable the column's token."
-    )
+    st.caption("Each row is a past: given this past, how probable is each token? A row sums to 1.")
 
 
 def draw_process() -> tuple[AbstractGenerator, int] | None:
-    """Draw controls, tables and formula of the process; return the process and its length.
+    """Draw controls, rule and tables of the process; return the process and its length.
 
     If the settings are invalid, return the last valid process of the same class, or None.
     """
     with st.sidebar:
         kind, values, length = draw_process_form()
         train = st.container()
-    formula, tables = st.columns(2, gap="large") if probability_options(kind) else [st] * 2
+    rule, tables = st.columns(2, gap="large") if probability_options(kind) else [st] * 2
     with tables.container():
         is_read = not isinstance(values, OptionError)
         chosen = draw_process_tables(kind, values) if is_read else values
@@ -73,11 +70,12 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
     generator, length = or_last_good(found, (None, length), key="last_good_process")
     if generator is None or type(generator) is not kind:
         return None
-    with formula.container():
-        draw_formula(generator)
+    with rule.container():
+        st.header("The rule", anchor=False)
+        st.markdown(generator.rule_in_words(length))
         if not is_good:
             st.info(
-                "Everything below shows the last valid settings.",
+                "This page shows the last valid settings.",
                 icon=":material/history:",
             )
     return generator, length

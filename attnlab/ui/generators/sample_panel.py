@@ -28,7 +28,6 @@ def sample_seed() -> int:
 
 def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     """Draw a table of a few sequences, with the token to predict in its own column."""
-    draw_button("New sample", "new_sample", "casino", _next_seed)
     if counted is None:
         draw_gap()
         return
@@ -41,10 +40,12 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
         lines.append(f"| {as_text(seen)} | {as_text(final)} |")
     with st.container(key="sample"):
         st.markdown("\n".join(lines))
-    st.caption(
-        f"How to read it: each row is one sequence. A model sees {word}s 1 to {length} and has to "
-        f"predict {word} {length + 1}. Can you?"
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_button("New sample", "new_sample", "casino", _next_seed)
+        st.caption(
+            f"Each row is one sequence. A model sees {word}s 1 to {length} and has to predict "
+            f"{word} {length + 1}. Can you?"
+        )
 
 
 def draw_frequencies(
@@ -74,12 +75,10 @@ def draw_frequencies(
             pairs = _pairs(symbols)
             bars = [each.ravel() for each in of_pairs]
             _draw_bars(f"From {before} to {last}", bars[0], bars[1], bars[2], pairs)
-    exact = "exact" if known.exact else "itself estimated from a larger sample"
-    maps = f" In the maps, rows are {before}, columns {last}." if as_maps else ""
+    exact = "exact" if known.exact else "estimated from a larger sample"
     st.caption(
-        f"How to read it: grey bars are probabilities ({exact}). Points are frequencies in "
-        f"{counted.size:,} sequences, ± one standard error. About two in three lines should touch "
-        f"the end of their bar.{maps}"
+        f"Grey bars are probabilities ({exact}). Points are frequencies in {counted.size:,} "
+        "sequences, ± one standard error: about two in three lines should touch their bar's end."
     )
 
 
@@ -109,8 +108,8 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
     st.caption(
-        f"How to read it: 0 is what independent {word}s would show, 1 is certainty. Mean over all "
-        f"pairs of visible {word}s at that distance. {source}"
+        f"How much more often two {word}s agree than independent ones would. 1 is certainty. "
+        f"{source}"
     )
 
 

@@ -17,33 +17,31 @@ from attnlab.lessons.small_models import (
     share_aligned,
 )
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.lessons.kit import Grid, choose, control_row, draw_matrix
+from attnlab.ui.lessons.kit import KEPT, Grid, choose, control_row, draw_matrix, link_to_settings
 
 _WHAT = {
-    "copy": "The same letters: token j comes from place j, a diagonal.",
-    "reverse": "Backwards: token j comes from place n + 1 − j, the other diagonal.",
-    "sort": "In order: the place depends on all letters; equal letters have several places.",
+    "copy": "The same letters: token j comes from position j.",
+    "reverse": "Backwards: token j comes from position n + 1 − j.",
+    "sort": "In order: the position depends on all letters.",
 }
 _BEGIN = "⊢"
 _TITLES = ("query: target token", "key: source token")
 _KINDS = {
     "source": (
         "Self-attention of the encoder",
-        "Queries and keys both come from the source. Every token sees every other, also later "
-        "ones.",
+        "Queries and keys come from the source. Every token sees all others.",
         ("query: source", "key: source"),
     ),
     "self": (
         "Masked self-attention of the decoder",
-        "Queries and keys both come from the target. The mask hides what is not yet written: "
-        "nothing above the diagonal.",
+        "Queries and keys come from the target. The mask hides later tokens.",
         ("query: target", "key: target so far"),
     ),
     "cross": (
         "Cross-attention",
-        "Queries come from the target, keys and values from the source. No mask; the alignment "
-        "shows here.",
+        "Queries come from the target, keys and values from the source. There is no mask.",
         ("query: target", "key: source"),
     ),
 }
@@ -55,7 +53,7 @@ def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...
     """Draw a field for a source; return its tokens, or the default's if the source is invalid."""
     letters, count = task.vocabulary, task.source_length
     label = f"source: {count} letters from a to {letters.symbols[-1]}"
-    text = linked(st.text_input, label, default, key=key, width=260, max_chars=40)
+    text = linked(st.text_input, label, default, key=key, width=260, max_chars=40, **KEPT)
     try:
         return tuple(read_source(task, text).tolist())
     except OptionError as error:
@@ -65,8 +63,12 @@ def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...
 
 def draw_alignments() -> None:
     """Draw controls, and for each task the learned attention and the true alignment as maps."""
+    st.markdown(
+        "One small model per task. Violet is its attention while it writes each target token; "
+        "dashed frames show where the token comes from, which the model is not given."
+    )
     with control_row():
-        family = choose("model", ALIGNED_FAMILIES, key="align_model")
+        family = choose("model", ALIGNED_FAMILIES, key="align_model", **KEPT)
         task = as_task(aligning("copy", family).generator)
         tokens = draw_source(task, "fbhdbc", key="align_source")
     with st.spinner(WAITING):
@@ -75,11 +77,27 @@ def draw_alignments() -> None:
         with column:
             _draw_task(each)
     st.caption(
-        "How to read it: rows are target tokens, columns are source tokens, and each row sums to "
-        "1. Violet is the attention while the model writes that token, given the true ones "
-        "before it. Dashed frames, and 1 in the grey maps, are the true alignment: where the "
-        "token comes from. The models come with the program (2,000 steps of 64 sequences). Their "
-        "shares and exact matches are over 500 test sources, the latter ± one standard error."
+        "Rows are target tokens, columns are source tokens; each row sums to 1. Grey maps are "
+        "true, with 1 for yes."
+    )
+    _draw_meaning()
+
+
+@panel("Alignment is not dependence", key="align_meaning", icon="call_split")
+def _draw_meaning() -> None:
+    st.markdown(
+        "For `copy` and `reverse` a target token depends only on the source token that it comes "
+        "from. A sorted letter *comes from* one position, or from equal letters. But *which* "
+        "letter is next depends on all that are not yet written: any of them would come first if "
+        "it were smaller. So a model that sorts has to use them all, whatever one row of its "
+        "attention shows.\n\n"
+        "A state of the encoder may contain more than its own letter. So attention can miss and "
+        "the letter can still be right."
+    )
+    st.caption(
+        "The models come with the program (2,000 steps of 64 sequences) and read the true target "
+        "so far. Shares and exact matches are over 500 test sources, the latter ± one standard "
+        "error."
     )
 
 
@@ -88,14 +106,14 @@ def _draw_task(found: Looked) -> None:
     task, letters = small.experiment.generator.name, small.experiment.generator.vocabulary.symbols
     pattern = written.maps["cross"].pattern
     columns, rows = (tuple(letters[t] for t in each) for each in (source, truth.target))
-    st.markdown(f"**{task}** {_WHAT[task]}")
+    st.markdown(f"**{task}** {_WHAT[task]} {link_to_settings(small.experiment)}")
     pairs = enumerate(zip(written.tokens, truth.target, strict=True), 1)
     wrong = ", ".join(f"{n} ({letters[token]})" for n, (token, true) in pairs if token != true)
     st.caption(
         f"{''.join(columns)} → {''.join(rows)}, "
-        f"{f'wrong at {wrong}' if wrong else 'all correct'}. On the true alignment: "
-        f"{show_percent(share_aligned(pattern, truth.alignment))} of the attention here, "
-        f"{show_percent(small.aligned)} on all test sources. Exact match: "
+        f"{f'wrong at {wrong}' if wrong else 'all correct'}. "
+        f"{show_percent(share_aligned(pattern, truth.alignment))} of the attention is on the "
+        f"true alignment ({show_percent(small.aligned)} over test sources). Exact match "
         f"{100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} %."
     )
     maps = {
@@ -125,13 +143,17 @@ def _draw_task(found: Looked) -> None:
 
 
 def _places(count: int) -> str:
-    return f"{count} place{'' if count == 1 else 's'}"
+    return f"{count} position{'' if count == 1 else 's'}"
 
 
 def draw_maps() -> None:
     """Draw controls, and the maps of self-, masked and cross-attention for one task."""
+    st.markdown(
+        "The same formula three times. What differs is where queries and keys come from, and the "
+        "mask."
+    )
     with control_row():
-        task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task")
+        task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task", **KEPT)
         experiment = aligning(task, "encoder-decoder")
         tokens = draw_source(as_task(experiment.generator), "hacebd", key="maps_source")
     with st.spinner(WAITING):
@@ -154,10 +176,9 @@ def draw_maps() -> None:
             seen=mask,
         )
     st.caption(
-        "How to read it: rows are queries, columns keys, and each row sums to 1. What the mask "
-        f"hides is not drawn. Each row of the decoder belongs to the token just read ({_BEGIN} at "
-        "the beginning) and writes the next one. The model has one layer and one head of each "
-        "kind. The true target so far is given."
+        "Rows are queries, columns are keys; each row sums to 1. A decoder row reads a token "
+        f"({_BEGIN} at the beginning) and writes the next one. "
+        f"{link_to_settings(experiment)}"
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import cast
-from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
@@ -13,6 +12,7 @@ from attnlab.comparisons.intervals import Interval, share_error, student_interva
 from attnlab.comparisons.paired import least_spread_of_shares, paired_interval
 from attnlab.comparisons.summary import TARGET, Reached
 from attnlab.configuration.number_text import show_percent, show_range
+from attnlab.configuration.options import present
 from attnlab.generators import Cards
 from attnlab.lessons.bottleneck import (
     ATTENTION,
@@ -28,38 +28,34 @@ from attnlab.lessons.bottleneck import (
     swept,
 )
 from attnlab.models import RNNAttentionOptions
-from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.uncertainty import OF_SEEDS, reached_text
-from attnlab.ui.lessons.kit import choose, control_row, draw_figure
+from attnlab.ui.lessons.kit import KEPT, choose, control_row, draw_figure, link_to_settings
 
 _TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}
-# Path of the page on which the link opens a setting.
-_PAGE = "sequence_to_sequence"
 _CELLS = {"gru": "GRU", "tanh": "tanh"}
 
 
 def draw_sweep() -> None:
     """Draw exact match by hand size for both families, a summary, and a link to each setting."""
+    with st.container(key="match_sentence"):
+        st.markdown(
+            "A hand is dealt from 52 cards, and the model writes the same cards in order. "
+            + _sentence()
+        )
     for column, family in zip(st.columns(2, gap="medium"), FAMILIES, strict=True):
         column.markdown(f"**{_TITLES[family]}** (`{family}`)")
         _draw_family(column, family)
-    met = [
-        show_percent(share_in_training(swept(BOTTLENECK, hand, WIDTHS[0]))) for hand in HANDS[:2]
-    ]
     st.caption(
-        "How to read it: the share of 2,000 test hands that are sorted without a mistake, "
-        "against the size of the hand. There is one line and one marker for each width of the "
-        f"state; the widest is strongest. Training saw {met[0]} of all hands of {HANDS[0]} cards, "
-        f"{met[1]} of {HANDS[1]}. Bars: {OF_SEEDS}, cut at 0 and 100 %. Below each hand: the bits "
-        "needed to identify its target."
+        "Each line is one width of the state: the share of hands that are sorted without a "
+        "mistake. Below each hand size are the bits that identify a hand."
     )
-    with st.container(key="match_sentence"):
-        st.markdown(_sentence())
-    _draw_made()
     _draw_link()
+    _draw_bits()
+    _draw_settings()
 
 
 def _draw_family(column: DeltaGenerator, family: str) -> None:
@@ -97,71 +93,80 @@ def _draw_family(column: DeltaGenerator, family: str) -> None:
 
 
 def _sentence() -> str:
-    """Return text that compares the widest state alone with attention at two widths."""
-    hand, wide, narrow = HANDS[-1], WIDTHS[-1], WIDTHS[-3]
-    cases = ((BOTTLENECK, wide), (ATTENTION, wide), (ATTENTION, narrow))
-    found = [shipped().of(swept(family, hand, width)) for family, width in cases]
-    runs = [each for each in found if each is not None]
-    if len(runs) < len(found):
-        return ""
-    alone, attends, narrower = (f"**{show_percent(_interval(run).mean)}**" for run in runs)
-    weights = [f"{run.parameters:,} weights" for run in runs]
+    """Return text that compares the widest state alone with attention."""
+    found = [shipped().of(swept(family, HANDS[-1], WIDTHS[-1])) for family in FAMILIES]
+    alone, attends = (f"**{show_percent(_interval(run).mean)}**" for run in found if run)
     return (
-        f"Hands of {hand} cards: a state of width {wide} alone sorts {alone} without a mistake "
-        f"({weights[0]}). With attention it sorts {attends} ({weights[1]}). The additional "
-        f"weights do not explain this: width {narrow} with attention sorts {narrower} "
-        f"({weights[2]})."
+        f"Of hands of {HANDS[-1]} cards, a state of width {WIDTHS[-1]} alone sorts {alone} "
+        f"without a mistake, and {attends} with attention."
     )
 
 
-def _draw_made() -> None:
+@panel("Settings and errors", key="match_settings", icon="tune")
+def _draw_settings() -> None:
     found, first = shipped(), swept(BOTTLENECK, HANDS[0], WIDTHS[0])
+    met = [show_percent(share_in_training(swept(BOTTLENECK, n, WIDTHS[0]))) for n in HANDS[:2]]
+    alone = present(found.of(swept(BOTTLENECK, HANDS[-1], WIDTHS[-1])))
+    narrow = present(found.of(swept(ATTENTION, HANDS[-1], WIDTHS[-3])))
+    st.markdown(
+        f"Attention adds weights, but they do not explain its success. Width {WIDTHS[-3]} with "
+        f"attention has {narrow.parameters:,} weights and sorts "
+        f"{show_percent(_interval(narrow).mean)} of the hands of {HANDS[-1]} cards; width "
+        f"{WIDTHS[-1]} alone has {alone.parameters:,}. If the state is too narrow for the query "
+        "and the next card, attention does not help. Longer training may improve any of them."
+    )
+    st.markdown(
+        f"Tests use 2,000 hands. Bars are the {OF_SEEDS}, cut at 0 and 100 %. Training saw "
+        f"{met[0]} of all hands of {HANDS[0]} cards, and {met[1]} of {HANDS[1]}."
+    )
     runs = [
         len(each.seeds) for each in found.settings if isinstance(each.experiment.generator, Cards)
     ]
     st.caption(
-        f":material/inventory_2: These results come with the program: {sum(runs)} runs, "
-        f"{max(runs, default=0)} seeds a setting. {_training_of(first)}; with attention, query "
-        f"and keys are as wide as the state. Made on {found.made.date} with attnlab "
-        f"{found.made.attnlab} and JAX {found.made.jax} on {found.made.machine}."
+        f"These results come with the program: {sum(runs)} runs, {max(runs, default=0)} seeds a "
+        f"setting. {_training_of(first)}; queries and keys are as wide as the state. Made "
+        f"{found.made}."
     )
 
 
 def _draw_link() -> None:
     hands, widths = (tuple(map(str, numbers)) for numbers in (HANDS, WIDTHS))
     with control_row("match_link"):
-        family = linked(st.selectbox, "model", list(FAMILIES), key="match_family", width=190)
-        hand = choose("cards", hands, hands[1], key="match_hand")
-        width = choose("width of the state", widths, widths[2], key="match_width")
+        family = linked(
+            st.selectbox, "model", list(FAMILIES), key="match_family", width=190, **KEPT
+        )
+        hand = choose("cards", hands, hands[1], key="match_hand", **KEPT)
+        width = choose("width of the state", widths, widths[2], key="match_width", **KEPT)
     setting = swept(family, int(hand), int(width))
     measured = ""
     if (runs := shipped().of(setting)) is not None:
         measured = f"Exact match {_percent(_interval(runs))}; each seed: {_each(runs)} %. "
-    st.markdown(
-        f"{measured}[Open this setting in Sequence to sequence]"
-        f"({_PAGE}?{urlencode(to_query(setting))}), to train it and watch its cards."
-    )
+    st.markdown(f"{measured}{link_to_settings(setting)}")
 
 
-def draw_bits() -> None:
-    """Draw how many bits identify the largest hand, and what this means for the state."""
+@panel("How many bits a hand needs", key="match_bits", icon="memory")
+def _draw_bits() -> None:
     hand, width = HANDS[-1], WIDTHS[0]
     task = Cards(hand=hand)
     bits, targets = bits_of(task), f"{task.targets():,}".replace(",", r"\,")
     st.latex(rf"\log_2 \binom{{52}}{{{hand}}} = \log_2 {targets} = {bits:.1f}\text{{ bits}}")
     st.markdown(
-        f"There are that many sorted hands of {hand} cards, all equally likely. A reader with "
-        "only K distinguishable states writes the same cards for all hands that end in one "
-        f"state. So at most K hands can be right: with fewer than {bits:.1f} bits some must fail. "
-        f"**Width is not this bound**: {width} real numbers of 32 bits have {32 * width} bits on "
-        f"paper. The bound is on what can be distinguished in use: {width} components would have "
-        f"to carry {bits / width:.1f} bits each, {WIDTHS[-1]} components {bits / WIDTHS[-1]:.2f}. "
-        "Only training shows how finely a network learns to use a component."
+        f"There are that many hands of {hand} cards, all equally likely. A reader with K "
+        "distinguishable states writes the same cards for all hands that end in one state. So at "
+        f"most K hands can be right: with fewer than {bits:.1f} bits some must fail.\n\n"
+        f"**Width is not this bound**: {width} numbers of 32 bits have {32 * width} bits. But to "
+        f"distinguish all hands, each of {width} components has to carry {bits / width:.1f} bits, "
+        f"each of {WIDTHS[-1]} components {bits / WIDTHS[-1]:.2f}. Only training shows how finely "
+        "a network uses a component."
     )
 
 
 def draw_reversed() -> None:
     """Draw a table of exact match on reversed letters, with the difference paired by seed."""
+    st.markdown(
+        "Nothing needs to be sorted here: yⱼ = xₙ₊₁₋ⱼ. Without attention it is still hard to "
+        f"carry {REVERSED.source_length} letters in one state."
+    )
     runs = [run for run in map(shipped().of, map(reversing, FAMILIES)) if run is not None]
     if len(runs) < len(FAMILIES):
         st.info("These runs are not part of this copy of the program.", icon=":material/info:")
@@ -176,11 +181,12 @@ def draw_reversed() -> None:
     lines.append(f"| **the second minus the first**, paired by seed | **{difference}** | – | – |")
     with st.container(key="match_reversed"):
         st.markdown("\n".join(lines))
+    links = (f"`{run.experiment.model.name}`: {link_to_settings(run.experiment)}" for run in runs)
+    st.markdown(" · ".join(links))
     st.caption(
         f"{REVERSED.source_length} of {REVERSED.letters} letters, {bits_of(REVERSED):.1f} bits. "
-        f"{_training_of(runs[0].experiment)}. In brackets: the {OF_SEEDS}, and the Wilson "
-        f"interval of the share of seeds that reached {TARGET:.0%}. Runs with the same seed had "
-        "the same letters."
+        f"{_training_of(runs[0].experiment)}. Runs with the same seed had the same letters. In "
+        f"brackets: the {OF_SEEDS}; for the share of seeds, the Wilson interval."
     )
 
 

@@ -22,34 +22,42 @@ from attnlab.models.recurrent_seq2seq import EncodedRNN
 from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.lessons.alignment_panel import draw_source
-from attnlab.ui.lessons.kit import Grid, choose, control_row, draw_grids, number, sum_of
+from attnlab.ui.lessons.kit import (
+    KEPT,
+    Grid,
+    choose,
+    control_row,
+    draw_grids,
+    link_to_settings,
+    number,
+    sum_of,
+)
 
 _MOST_TERMS = 5
 # Explanation and formula of each stage.
 _STAGES = {
     "query": (
-        "The decoder's state times :blue[W_q] is the query.",
+        "The state of the decoder times :blue[W_q] is the query.",
         r"q_t = h_{t-1} W_q + b_q",
     ),
     "scores": (
-        "How well the :blue[query] matches the :red[key] of each state of the encoder.",
+        "A score is how well the :blue[query] matches the :red[key] of a state of the encoder.",
         r"e_{ti} = q_t \cdot k_i, \quad k_i = s_i W_k + b_k",
     ),
     "softmax": (
-        "Shares between 0 and 1 that sum to 1.",
+        "The softmax turns scores into shares between 0 and 1 that sum to 1.",
         r"\alpha_{ti} = \frac{e^{e_{ti}}}{\sum_j e^{e_{tj}}}",
     ),
     "a": (
-        "The encoder's states, weighted by attention and summed: the context of this step.",
+        "The context is the sum of the encoder's states, weighted by attention.",
         r"a_t = \sum_i \alpha_{ti}\, s_i",
     ),
     "state": (
-        "The next state, computed from the last letter written, the context a and the state "
-        "before.",
+        "The next state is computed from the last letter, the context a and the state before.",
         r"h_t = \tanh(y_{t-1} W_x + a_t W_a + b + h_{t-1} W_h)",
     ),
     "letter": (
-        "The next state times U, then a softmax. The most probable letter is written, and is the "
+        "A softmax of the next state times U. The most probable letter is written, and is the "
         "input of the next step.",
         r"p_t = \text{softmax}(h_t U + b_u)",
     ),
@@ -69,6 +77,11 @@ def draw_step() -> None:
     experiment = stepping()
     task, options = as_task(experiment.generator), cast(RNNAttentionOptions, experiment.model)
     count, size = task.given(), options.hidden_size
+    st.markdown(
+        "A network small enough to follow writes five letters backwards. Keep the stage "
+        "`softmax` and move step t from 1 to 5: the largest share moves from the last source "
+        "token to the first."
+    )
     st.latex(
         r"e_{ti} = q_t \cdot k_i, \quad \alpha_t = \text{softmax}(e_t), \quad "
         r"a_t = \textstyle\sum_i \alpha_{ti}\, s_i, \quad "
@@ -76,10 +89,15 @@ def draw_step() -> None:
     )
     with control_row():
         tokens = draw_source(task, "fadbe", key="decoder_source")
-        t = linked(st.number_input, "step t", 1, count, 1, key="decoder_step", width=120)
-        i = linked(st.number_input, "source token i", 1, count, count, key="decoder_at", width=140)
-        c = linked(st.number_input, "component", 1, size, 1, key="decoder_component", width=130)
-    stage = choose("stage", tuple(_STAGES), "scores", key="decoder_stage")
+        t, i, c = (
+            linked(st.number_input, label, 1, most, value, key=f"decoder_{key}", width=140, **KEPT)
+            for label, most, value, key in (
+                ("step t", count, 1, "step"),
+                ("source token i", count, count, "at"),
+                ("component", size, 1, "component"),
+            )
+        )
+    stage = choose("stage", tuple(_STAGES), "scores", key="decoder_stage", **KEPT)
     at = Chosen(t - 1, i - 1, c - 1)
     small, steps = small_steps(experiment, tokens)
     model = cast(EncodedRNN, small.model)
@@ -96,15 +114,18 @@ def draw_step() -> None:
     grids = enumerate(_grids(stage, model, step, at))
     draw_grids({f"decoder_{stage}_{place}": grid for place, grid in grids}, prefix="One step: ")
     st.caption(
-        "How to read it: the framed numbers are those written out below. Stronger colours are "
-        "further from 0, violet above and orange below. Hover for all digits. Weights have three "
-        f"decimals. Exact match of this model: {100 * small.exact_match:.1f} ± "
-        f"{100 * small.exact_match_stderr:.1f} %, ± one standard error over 500 test sources. Its "
-        f"training saw {show_percent(share_in_training(small.experiment))} of all sources."
+        "The framed numbers are written out below. Violet numbers are above 0, orange ones below."
     )
     with st.container(key="decoder_arithmetic"):
         st.latex(formula)
         st.latex(_line(stage, model, step, at, letters))
+    st.caption(
+        "States have 8 components, queries and keys 4; weights are rounded to three decimals. "
+        f"Exact match of this model: {100 * small.exact_match:.1f} ± "
+        f"{100 * small.exact_match_stderr:.1f} %, ± one standard error over 500 test sources. Its "
+        f"training saw {show_percent(share_in_training(small.experiment))} of all sources. "
+        f"{link_to_settings(experiment)}"
+    )
 
 
 def _grids(stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen) -> list[Grid]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -13,9 +15,14 @@ from streamlit.delta_generator import DeltaGenerator
 from attnlab.charts import CLICKED, Drawing, Lit, matrix_chart, matrix_table
 from attnlab.charts.style import HUES, INK, SHARES, SIGNED, Ramp
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
+from attnlab.runs.links import to_query
+from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.address_controls import linked, or_last_good
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
+
+# Further arguments of controls in sections: they keep their values while others are open.
+KEPT: Mapping[str, Any] = MappingProxyType({"persist_state": "session"})
 
 _Value = TypeVar("_Value")
 
@@ -33,6 +40,31 @@ def choose(
     return linked(
         st.segmented_control, label, choices, default=default, required=True, key=key, **rest
     )
+
+
+def choose_section(sections: Mapping[str, str], *, key: str) -> str:
+    """Draw a row of sections; return the open one. Only that one should be drawn.
+
+    Args:
+        sections: By name, the prefix of the keys of the section's controls. A link that sets such a
+            control opens its section.
+        key: The key of the row.
+    """
+    linked_to = (
+        name
+        for name, prefix in sections.items()
+        if any(parameter.startswith(prefix) for parameter in st.query_params)
+    )
+    first = next(linked_to, next(iter(sections)))
+    # The default must not change later: the section is in the address unless it is the default.
+    first = st.session_state.setdefault(f"{key}_first", first)
+    return choose("section", tuple(sections), first, key=key, label_visibility="collapsed")
+
+
+def link_to_settings(experiment: Experiment) -> str:
+    """Return a Markdown link that opens settings in Sequence to sequence."""
+    query = urlencode(to_query(experiment))
+    return f"[Open in Sequence to sequence](sequence_to_sequence?{query})"
 
 
 def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:
