@@ -122,7 +122,7 @@ def test_a_day_is_changed_once():
         from tests.unit.small_experiments import SMALL
 
         # As it was drawn before the clicks.
-        draw_days(SMALL.generator.vocabulary, np.array([0, 2, 1, 1]))
+        draw_days(SMALL.generator.vocabulary, np.array([0, 2, 1, 1]), "day")
 
     page = AppTest.from_function(script)
     page.session_state["edited_days"] = (0, 2, 1, 1)

@@ -59,7 +59,8 @@ def test_every_head_of_a_transformer_is_shown(new_page, server):
     rows = _said(page, "chart_final_query")
     for head in (1, 2, 3):
         assert f"attends, head {head}: day " in rows
-    train.choose("map_layer_2", "2")
+    # The last layer is shown first.
+    train.choose("map_layer_2", "1")
     expect(page.locator(f'.st-key-chart_final_query div[aria-label="{rows}"]')).to_have_count(0)
     # All of it, before another head is chosen.
     train.settle()
