@@ -8,7 +8,7 @@ from attnlab.ui.library.actions import open_finished_run
 from attnlab.ui.sequence_to_sequence.table_panel import draw_table
 from attnlab.ui.sequence_to_sequence.task_panel import draw_task_choice, draw_task_figures
 from attnlab.ui.shell import ensure_shell
-from attnlab.ui.train.bench import draw_bench, draw_bench_foot
+from attnlab.ui.train.bench import Bench, draw_bench, draw_bench_foot
 from attnlab.ui.train.runs_panel import follow_run_file
 
 ABOUT = (
@@ -16,13 +16,19 @@ ABOUT = (
     "each token: the right place is known."
 )
 
+
+def draw_task(bench: Bench) -> None:
+    """Draw the table, or a choice of tasks if the controls describe none."""
+    if not draw_task_choice():
+        draw_table(bench)
+
+
 ensure_shell()
 run = session_run()
 follow_run_file(run)
 if open_finished_run(run, read_form()):
     # Resuming sets controls, which must come before any is drawn.
     st.rerun()
-draw_task_choice()
-bench = draw_bench("Sequence to sequence", about=ABOUT, draw_first=draw_table)
+bench = draw_bench("Sequence to sequence", about=ABOUT, draw_first=draw_task)
 draw_task_figures(bench)
 draw_bench_foot(bench)

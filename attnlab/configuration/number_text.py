@@ -10,7 +10,7 @@ _MOST_PLACES = 9
 # For a measured number, such as the loss of a run that diverged.
 _MOST_IN_FULL = 1e9
 # The last digit of a displayed percentage.
-_LEAST_PERCENT = 1e-5
+_LEAST_PERCENT, _NEARLY_ALL = 1e-5, 99.95
 
 
 def read_numbers(name: str, text: str, default: tuple) -> tuple:
@@ -134,22 +134,24 @@ def show_estimate(value: float, stderr: float) -> str:
 def show_percent(share: SupportsFloat) -> str:
     """Return a share in percent, never as 0 or 100 unless it is exactly that.
 
-    Two digits below 50 %; above it, enough to distinguish it from 100 %.
+    Two digits below 50 %; above it, enough to distinguish it from 100 %, up to 99.95 %.
 
     >>> show_percent(0.0376), show_percent(0.9372), show_percent(1.037)
     ('3.8 %', '94 %', '104 %')
     >>> show_percent(0.00082), show_percent(0.997), show_percent(0.0), show_percent(1.0)
     ('0.082 %', '99.7 %', '0 %', '100 %')
     >>> show_percent(1e-12), show_percent(1 - 1e-12)
-    ('< 0.00001 %', '> 99.99999 %')
+    ('< 0.00001 %', '> 99.9 %')
     """
     percent = 100 * float(share)
     near_zero = percent < 50
     distance = abs(percent) if near_zero else abs(100 - percent)
     if distance == 0 or not math.isfinite(distance):
         places = 0
-    elif distance < _LEAST_PERCENT / 2 and 0 < percent < 100:
-        return f"< {_LEAST_PERCENT:.5f} %" if near_zero else f"> {100 - _LEAST_PERCENT:.5f} %"
+    elif near_zero and percent > 0 and distance < _LEAST_PERCENT / 2:
+        return f"< {_LEAST_PERCENT:.5f} %"
+    elif _NEARLY_ALL < percent < 100:
+        return "> 99.9 %"
     else:
         places = max(0, near_zero - math.floor(math.log10(distance)))
     return f"{percent:.{places}f} %".replace("-", "−")

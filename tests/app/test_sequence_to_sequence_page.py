@@ -81,7 +81,8 @@ def test_the_page_opens_with_a_finished_run_of_its_settings(app, tmp_path, monke
     monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "library"))
     written = table(trained(app))
     later = opened(AppTest.from_file(APP, default_timeout=60))
-    assert table(later) == written
+    assert later.session_state["session"].run.wait(120.0)
+    assert table(later.run()) == written
     assert any("Step 20: " in text.value for text in later.markdown)
     other = opened(AppTest.from_file(APP, default_timeout=60), steps=21)
     assert other.session_state["session"].run.snapshot().state == "idle"

@@ -88,6 +88,8 @@ def test_a_percentage_is_plain_and_never_rounded_to_none_or_all(share):
     assert "e" not in shown
     assert (number == 0, number == 100) == (share == 0, share == 1)
     assert number == pytest.approx(100 * share, rel=0.06, abs=1e-5)
+    if share > 0.9995 and share < 1:
+        assert shown == "> 99.9 %"
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) 
 
 
 def draw_step(snapshot: Snapshot, moment: Moment) -> None:
-    """Draw the run's status line with the step that all panels show, and the run's progress."""
+    """Draw the run's status line with the step that all panels show."""
     experiment = snapshot.experiment
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_status(dataclasses.replace(snapshot, step=moment.model_step))
@@ -120,8 +120,6 @@ def draw_step(snapshot: Snapshot, moment: Moment) -> None:
         if moment.model_step != snapshot.step and not follows(snapshot, moment):
             words += f" · an earlier step is shown; the run is at step {snapshot.step:,}"
         st.caption(words, width="content")
-    # Always drawn, so that the elements below do not move.
-    st.progress(snapshot.step / experiment.training.steps)
 
 
 def final_rows(

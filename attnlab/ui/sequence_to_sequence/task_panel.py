@@ -26,11 +26,14 @@ from attnlab.ui.train.bench import Bench
 _WORK = "target_test"
 
 
-def draw_task_choice() -> None:
-    """Draw buttons for the presets with a task, if the controls do not describe a task."""
+def draw_task_choice() -> bool:
+    """Draw buttons for the presets with a task, if the controls do not describe a task.
+
+    Return whether they are drawn.
+    """
     form = read_form()
     if not isinstance(form, OptionError) and form.generator.writes_target:
-        return
+        return False
     named = {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target}
     with st.container(border=True, key="task_choice"):
         st.markdown(
@@ -46,6 +49,7 @@ def draw_task_choice() -> None:
                     args=(preset.experiment,),
                 )
                 st.caption(as_text(preset.description), width="stretch")
+    return True
 
 
 def draw_target_test(
