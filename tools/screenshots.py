@@ -12,6 +12,7 @@ import itertools
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,6 +42,8 @@ _SIZES = {
 _DRAWING_MILLISECONDS = 1000
 # A picture of so few colours takes a third of the space.
 _COLOURS = 128
+# This page is taken after a run of a task, the others after one of a process.
+_OF_TASKS = "sequence_to_sequence"
 
 
 def main() -> int:
@@ -83,19 +86,27 @@ def _take_docs(browser: Browser, url: str, folder: Path) -> None:
     page = _trained(browser, url)
     width, height = _SIZES["laptop"]
     page.set_viewport_size({"width": width, "height": height})
-    for name in PAGES:
+    _take_both(page, [name for name in PAGES if name != _OF_TASKS], folder)
+    page.goto(f"{url}/{_OF_TASKS}")
+    TrainPage(page).finish_default_run()
+    _take_both(page, [_OF_TASKS], folder)
+    page.context.close()
+
+
+def _take_both(page: Page, names: Sequence[str], folder: Path) -> None:
+    """Take pages in light and in dark."""
+    for (scheme, ending), name in itertools.product((("light", ""), ("dark", "-dark")), names):
+        page.emulate_media(color_scheme=scheme)
+        # Charts get their colours when the page is run.
         _follow(page, title_of(name))
         TrainPage(page).settle()
         # Over a chart the pointer would open its toolbar.
         page.mouse.move(0, 0)
-        for scheme, ending in (("light", ""), ("dark", "-dark")):
-            page.emulate_media(color_scheme=scheme)
-            page.wait_for_timeout(_DRAWING_MILLISECONDS)
-            path = folder / f"{name}{ending}.png"
-            picture = Image.open(io.BytesIO(page.screenshot()))
-            picture.convert("RGB").quantize(_COLOURS).save(path, optimize=True)
-            print(path)
-    page.context.close()
+        page.wait_for_timeout(_DRAWING_MILLISECONDS)
+        path = folder / f"{name}{ending}.png"
+        picture = Image.open(io.BytesIO(page.screenshot()))
+        picture.convert("RGB").quantize(_COLOURS).save(path, optimize=True)
+        print(path)
 
 
 def _walk(browser: Browser, url: str, folder: Path) -> None:
