@@ -182,7 +182,10 @@ def _each_section(page: Page) -> Iterator[None]:
     """Open one section after another; a page without sections stays as it is."""
     sections = page.locator(_SECTIONS)
     for at in range(sections.count()):
+        # Without this, the walk may begin before the section is drawn.
+        page.evaluate(_WATCH)
         sections.nth(at).click()
+        page.evaluate("() => window.drawnAnew")
         # Streamlit's colours of a choice that was clicked last have too little contrast.
         page.evaluate("() => document.activeElement.blur()")
         page.mouse.move(0, 0)

@@ -154,6 +154,7 @@ def test_a_process_is_typed_refused_put_right_and_trained(new_page, server):
     page.goto(f"{server.url}/generators?v=2")
     page.locator(".st-key-generators_section").get_by_text("Frequencies").click()
     page.locator(".st-key-chart_final_day svg.marks").wait_for(timeout=120_000)
+    TrainPage(page).settle()
     train = page.locator(".st-key-train_on_this button")
     error = page.locator(".st-key-table_transition").get_by_test_id("stAlert")
 

@@ -184,6 +184,7 @@ def test_symbols_of_a_process(open_bare, outside):
     _assert_told(train.page, "is never", *(f"{symbol} 0." for symbol in symbols))
     go_to(train.page, "Laboratory", "Generators")
     expect(train.part("sample")).to_be_visible()
+    train.part("generators_section").get_by_text("Frequencies").click()
     _assert_told(train.page, " ".join(symbols), "The process is stationary")
 
 

@@ -189,7 +189,11 @@ def type_cell(page: Page, table: str, x: float, row: int, text: str) -> None:
     canvas = page.locator(f".st-key-{table}_grid canvas").first
     canvas.scroll_into_view_if_needed()
     place = canvas.bounding_box()
-    page.mouse.dblclick(place["x"] + x, place["y"] + (row + 1.5) * ROW)
+    cell = place["x"] + x, place["y"] + (row + 1.5) * ROW
+    # The table knows only some frames later where a scroll has put it.
+    page.mouse.move(*cell)
+    page.wait_for_timeout(_HANDED_ON)
+    page.mouse.dblclick(*cell)
     finish_cell(page, text)
 
 
