@@ -40,7 +40,7 @@ def draw_example():
 
 st.header("Averaging the past, three ways", anchor=False, divider="gray")
 st.markdown(
-    "Before it has learned anything, attention takes the plain mean of the past. A **loop**, a "
+    "If all scores are zero, attention takes the plain mean of the past. A **loop**, a "
     "**lower-triangular matrix** and a **masked softmax of zeros** all give that mean."
 )
 fragment(draw_averages)()

@@ -40,8 +40,8 @@ _SIZES = {
 }
 # Streamlit's fades and Vega's drawing have no end that a page tells of.
 _DRAWING_MILLISECONDS = 1000
-# A picture of so few colours takes a third of the space.
-_COLOURS = 128
+# A picture of so few colours takes half of the space.
+_COLOURS = 256
 # This page is taken after a run of a task, the others after one of a process.
 _OF_TASKS = "sequence_to_sequence"
 

@@ -268,8 +268,7 @@ def _passed(happened: WhatHappened, word: str) -> Iterator[str]:
 
 def _baseline(name: str, word: str) -> str:
     if name.startswith("order-"):
-        count = name.removeprefix("order-")
-        return "the best predictor from the last " + (word if count == "1" else f"{count} {word}s")
+        return f"the best {name.removeprefix('order-')}-{word} predictor"
     return {"unigram": "the token frequencies", "linear": "the best linear predictor"}[name]
 
 

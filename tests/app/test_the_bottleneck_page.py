@@ -29,7 +29,7 @@ def latex(page):
 def test_every_part_is_there_and_says_what_it_shows(page):
     # The sweep, matrices, maps of tasks and of kinds of attention.
     for section, count, words in (
-        ("Cards", 2, "Of hands of 10 cards, a state of width 128 alone sorts **"),
+        ("Cards", 2, "With 10 cards and width 128, **"),
         ("Letters backwards", 0, "points ("),
         ("One decoder step", 3, "step 1 writes"),
         ("Copy, reverse, sort", 7, "One small model per task"),

@@ -97,8 +97,8 @@ def _sentence() -> str:
     found = [shipped().of(swept(family, HANDS[-1], WIDTHS[-1])) for family in FAMILIES]
     alone, attends = (f"**{show_percent(_interval(run).mean)}**" for run in found if run)
     return (
-        f"Of hands of {HANDS[-1]} cards, a state of width {WIDTHS[-1]} alone sorts {alone} "
-        f"without a mistake, and {attends} with attention."
+        f"With {HANDS[-1]} cards and width {WIDTHS[-1]}, {alone} of the hands are sorted without "
+        f"a mistake from the last state alone, and {attends} with attention."
     )
 
 

@@ -73,7 +73,7 @@ def draw_controls() -> Curve:
         limits = 0.005, 1.0, 0.05, 0.005
         share = linked(st.slider, label, *limits, format="%.3f", key="bandwidth", width=330)
         along = linked(
-            st.slider, "query, in % of the way", 0.0, 100.0, 30.0, 0.5, key="query_at", width=260
+            st.slider, "query position (%)", 0.0, 100.0, 30.0, 0.5, key="query_at", width=260
         )
     if name == _OWN:
         sample, truth_of = _read_own_points(), None

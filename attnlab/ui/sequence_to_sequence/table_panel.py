@@ -142,7 +142,7 @@ def _draw(snapshot: Snapshot) -> None:
     ]
     st.html(table_html(shown, chosen=place, dark=on_dark(), large=has_large_type()))
     right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
-    result = f": {right} of {len(hands)} correct" if laid else ""
+    result = f": {right} of {len(hands)} hands correct" if laid else ""
     said.markdown(_state_in_words(snapshot, moment.model_step, result))
     _draw_caption(task, attention is not None)
     left, right = st.columns(2, gap="large")
