@@ -40,6 +40,8 @@ class SharedRuns:
         models = run.latest, run.history.checkpoints
         parts = jax.tree.leaves((run.setup, run.state, run.history.losses, models))
         size = sum(getattr(part, "nbytes", 0) for part in parts)
+        if size > self._most_bytes:
+            return
         with self._lock:
             self._runs.pop(run.experiment, None)
             self._runs[run.experiment] = kept, size
