@@ -18,8 +18,8 @@ QUICK = "/?v=2"
 ROW = 35
 EDITOR = "#portal textarea, #portal input"
 _HANDED_ON = 250
-_MENU_TRIES = 5
-_MENU_PATIENCE = 3_000
+_TRIES = 5
+_TRY_PATIENCE = 3_000
 
 
 class Status(NamedTuple):
@@ -69,17 +69,17 @@ class TrainPage:
         field = self.field(key)
         choice = self.page.get_by_role("option", name=option, exact=True)
         # Scrolling and drawing close an open menu, so that on a slow machine it may be gone.
-        for _ in range(_MENU_TRIES):
+        for _ in range(_TRIES):
             # A key scrolls to its field only where that has no focus yet, and a menu that opens
             # out of sight stays there.
             field.scroll_into_view_if_needed()
             field.press("ArrowDown")
             with suppress(TimeoutError):
-                self.page.get_by_role("option").first.wait_for(timeout=_MENU_PATIENCE)
+                self.page.get_by_role("option").first.wait_for(timeout=_TRY_PATIENCE)
                 # Of a long menu only the options that are in sight are there.
                 if not choice.count():
                     field.fill(option)
-                choice.click(timeout=_MENU_PATIENCE)
+                choice.click(timeout=_TRY_PATIENCE)
                 break
         expect(field).to_have_value(option)
 
@@ -187,13 +187,19 @@ def type_cell(page: Page, table: str, x: float, row: int, text: str) -> None:
     Letters typed before the cell's editor is open would be lost: it is opened first.
     """
     canvas = page.locator(f".st-key-{table}_grid canvas").first
-    canvas.scroll_into_view_if_needed()
-    place = canvas.bounding_box()
-    cell = place["x"] + x, place["y"] + (row + 1.5) * ROW
-    # The table knows only some frames later where a scroll has put it.
-    page.mouse.move(*cell)
-    page.wait_for_timeout(_HANDED_ON)
-    page.mouse.dblclick(*cell)
+    editor = page.locator(EDITOR)
+    for _ in range(_TRIES):
+        canvas.scroll_into_view_if_needed()
+        place = canvas.bounding_box()
+        cell = place["x"] + x, place["y"] + (row + 1.5) * ROW
+        # The table knows only some frames later where a scroll has put it.
+        page.mouse.move(*cell)
+        page.wait_for_timeout(_HANDED_ON)
+        page.mouse.dblclick(*cell)
+        # A chart that has just been drawn above moves the table away: a person clicks again.
+        with suppress(TimeoutError):
+            editor.wait_for(timeout=_TRY_PATIENCE)
+            break
     finish_cell(page, text)
 
 
