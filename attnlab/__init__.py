@@ -69,7 +69,7 @@ from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.storage import Run, RunFileError, load_run, save_run
 from attnlab.training.evaluation import Evaluation, evaluate, evaluate_by_position
 from attnlab.training.experiment import Experiment, Setup, from_json, prepare, to_json
-from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
+from attnlab.training.loop import EvaluationEvent, NotFiniteError, Progress, run, train
 from attnlab.training.losses import LOSSES
 from attnlab.training.optimisers import (
     OPTIMISERS,
@@ -113,6 +113,7 @@ __all__ = [
     "DotMod",
     "EncoderDecoderOptions",
     "Evaluation",
+    "EvaluationEvent",
     "Experiment",
     "GRUOptions",
     "HiddenMarkov",
@@ -124,7 +125,6 @@ __all__ = [
     "LibraryError",
     "LinearOptions",
     "LiveRun",
-    "Look",
     "MLPOptions",
     "Markov",
     "NDays",

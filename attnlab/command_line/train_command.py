@@ -28,7 +28,14 @@ from attnlab.training.changes import change_between, rescheduled
 from attnlab.training.evaluation import Evaluation, LossByPosition
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
 from attnlab.training.limits import check_memory, steps_at_once
-from attnlab.training.loop import EvaluationPlan, Look, Progress, divergence, evaluation_plan, run
+from attnlab.training.loop import (
+    EvaluationEvent,
+    EvaluationPlan,
+    Progress,
+    divergence,
+    evaluation_plan,
+    run,
+)
 from attnlab.training.presets import PRESETS
 from attnlab.training.shares import share_in_training
 from attnlab.training.steps import TrainState, advance
@@ -160,7 +167,7 @@ def _train(
     events = run(experiment, begun.state, setup=setup, chunk=steps_at_once(experiment), plan=plan)
     for event in events:
         history = history.after(event)
-        if isinstance(event, Look):
+        if isinstance(event, EvaluationEvent):
             figures = event.evaluation
         if not isinstance(event, Progress):
             continue

@@ -37,7 +37,14 @@ from attnlab.runs.run_summary import RunSummary, summary_of
 from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import OPEN, Limits, check_limits, steps_at_once
-from attnlab.training.loop import Look, NotFiniteError, Progress, divergence, look_at, run
+from attnlab.training.loop import (
+    EvaluationEvent,
+    NotFiniteError,
+    Progress,
+    divergence,
+    evaluate_state,
+    run,
+)
 from attnlab.training.registering import added_classes, register_by_path
 from attnlab.training.steps import Training
 
@@ -66,7 +73,7 @@ def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> RunSumm
             history = history.after(event)
             if isinstance(event, Progress):
                 state = event.state
-            elif isinstance(event, Look):
+            elif isinstance(event, EvaluationEvent):
                 evaluation = event.evaluation
                 if (step := event.step) in measured_at:
                     measured[step] = measure(recording.metrics, present(event.model), setup, step)
@@ -75,8 +82,8 @@ def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> RunSumm
     except NotFiniteError as error:
         seconds, metrics = time.perf_counter() - began, series_of(measured)
         state, history = error.state, history.until(int(error.state.step))
-        look = look_at(state, setup, experiment.training, plan)
-        evaluation = look.evaluation if math.isfinite(look.evaluation.nll) else None
+        last = evaluate_state(state, setup, experiment.training, plan)
+        evaluation = last.evaluation if math.isfinite(last.evaluation.nll) else None
         kept = Run(experiment, state, history)
         return summary_of(kept, "failed", evaluation, seconds, reason=str(error), metrics=metrics)
     seconds = time.perf_counter() - began

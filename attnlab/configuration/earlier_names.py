@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 EARLIER_NAMES = MappingProxyType(
     {
+        "Look": "training.loop.EvaluationEvent",
         "attention.chunked": "attention",
         "attention.head": "attention",
         "attention.scores": "attention",
@@ -39,6 +40,7 @@ EARLIER_NAMES = MappingProxyType(
         "stages": "lessons.stages",
         "sweep": "lessons.sweep",
         "training.feasibility": "training.limits",
+        "training.loop.Look": "training.loop.EvaluationEvent",
         "training.schedule": "training.loop",
         "vocabulary": "generators.vocabulary",
     }
@@ -49,6 +51,6 @@ for _earlier, _now in EARLIER_NAMES.items():
     if _name[0].isupper():
         _module, _, _former = _earlier.rpartition(".")
         _kind = getattr(import_module(f"attnlab.{_place}"), _name)
-        setattr(import_module(f"attnlab.{_module}"), _former, _kind)
+        setattr(import_module(f"attnlab.{_module}".rstrip(".")), _former, _kind)
     else:
         sys.modules[f"attnlab.{_earlier}"] = import_module(f"attnlab.{_now}")

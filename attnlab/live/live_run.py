@@ -19,7 +19,7 @@ from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment, prepare, source_of, starting_form
-from attnlab.training.loop import Event, Look, NotFiniteError, look_at, run
+from attnlab.training.loop import EvaluationEvent, Event, NotFiniteError, evaluate_state, run
 from attnlab.training.steps import advance
 
 
@@ -72,7 +72,9 @@ class LiveRun:
             rest=rest,
             name="attnlab-run",
             join=lambda queue: self._join(queue, progress),
-            may_pause=lambda: (look := progress.latest) is not None and look.step == progress.step,
+            may_pause=lambda: (
+                (event := progress.latest) is not None and event.step == progress.step
+            ),
             at_rest=lambda error: self._autosave(progress, error),
         )
         self._job = job
@@ -288,7 +290,7 @@ class LiveRun:
             with self._of(job):
                 progress.setup = setup
             if progress.step > 0:
-                self._take(job, look_at(state, setup, experiment.training, progress.plan))
+                self._take(job, evaluate_state(state, setup, experiment.training, progress.plan))
                 yield
         try:
             chunk = lambda: self._next_chunk(job, compiling)  # noqa: E731
@@ -296,9 +298,11 @@ class LiveRun:
                 self._take(job, event)
                 yield
         except NotFiniteError as error:
-            look = look_at(error.state, present(progress.setup), experiment.training, progress.plan)
+            event = evaluate_state(
+                error.state, present(progress.setup), experiment.training, progress.plan
+            )
             with self._of(job):
-                progress.fail(error, look)
+                progress.fail(error, event)
         with self._of(job):
             if self._shared is not None and progress.is_finished:
                 self._shared.put(progress)
@@ -327,7 +331,7 @@ class LiveRun:
         with self._of(job):
             progress = self._progress
             progress.take(event)
-            if isinstance(event, Look) and progress.reached(progress.target):
+            if isinstance(event, EvaluationEvent) and progress.reached(progress.target):
                 progress.message = (
                     f"the test loss reached {progress.target:.3f} nats at step {event.step:,}"
                 )
@@ -335,7 +339,7 @@ class LiveRun:
                 self._allowed = 0
             if self._allowed == 0:
                 job.pause()
-        if isinstance(event, Look) and progress.autosave.is_due():
+        if isinstance(event, EvaluationEvent) and progress.autosave.is_due():
             self._autosave(progress)
 
     def _autosave(self, progress: RunProgress, error: str = "") -> None:

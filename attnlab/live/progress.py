@@ -15,7 +15,14 @@ from attnlab.runs.run_summary import RunSummary, summary_of
 from attnlab.runs.storage import Run
 from attnlab.training.changes import REFUSAL, change_between
 from attnlab.training.experiment import Experiment, Setup
-from attnlab.training.loop import Event, Look, NotFiniteError, Progress, divergence, evaluation_plan
+from attnlab.training.loop import (
+    EvaluationEvent,
+    Event,
+    NotFiniteError,
+    Progress,
+    divergence,
+    evaluation_plan,
+)
 from attnlab.training.steps import CHUNK_CAPACITY, TrainState
 
 _LOG = logging.getLogger(__name__)
@@ -177,7 +184,7 @@ class RunProgress:
     history: History = dataclasses.field(default_factory=empty_history)
     seconds: float = 0.0
     steps_per_second: float = 0.0
-    latest: Look | None = None
+    latest: EvaluationEvent | None = None
     tested: Run | None = None
     pace: Pace | None = None
     message: str = ""
@@ -232,7 +239,7 @@ class RunProgress:
             self.step += event.losses.nll.size
             if self.pace:
                 self.pace.stepped(event.losses.nll.size)
-        elif isinstance(event, Look):
+        elif isinstance(event, EvaluationEvent):
             if self.latest is None:
                 self.message = ""
                 self.state = self.state or present(self.setup).state
@@ -253,12 +260,12 @@ class RunProgress:
             return False
         return self.latest.evaluation.nll <= test_nll
 
-    def fail(self, error: NotFiniteError, look: Look) -> None:
+    def fail(self, error: NotFiniteError, event: EvaluationEvent) -> None:
         """Return to the last good state, and keep its evaluation unless it overflowed."""
         self.state, self.step, self.failure = error.state, int(error.state.step), str(error)
         self.history = self.history.until(self.step)
-        if math.isfinite(look.evaluation.nll):
-            self.latest, self.tested = look, self.stored()
+        if math.isfinite(event.evaluation.nll):
+            self.latest, self.tested = event, self.stored()
 
     def stored(self) -> Run | None:
         """Return the run as it can be saved, or None before anything was computed."""

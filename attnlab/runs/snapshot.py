@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from attnlab.runs.history import History
 from attnlab.training.experiment import Experiment
-from attnlab.training.loop import Look
+from attnlab.training.loop import EvaluationEvent
 
 STATES = MappingProxyType(
     {
@@ -37,7 +37,7 @@ class Snapshot:
     state: str
     step: int
     history: History
-    latest: Look | None
+    latest: EvaluationEvent | None
     probes: Int[np.ndarray, "probes length"] | None
     parameters: int
     steps_per_second: float

@@ -60,11 +60,11 @@ class Progress(NamedTuple):
     losses: Losses
 
 
-class Look(NamedTuple):
-    """A model and its test after `step` steps.
+class EvaluationEvent(NamedTuple):
+    """A model and its test results after `step` steps.
 
-    Looks that are no `test` of the plan were requested in passing. At a `checkpoint` the model
-    is to be kept. The model is None if only the results were kept.
+    Evaluations that are no `test` of the plan were requested in passing. At a `checkpoint` the
+    model is to be kept. The model is None if only the results were kept.
     """
 
     step: int
@@ -74,7 +74,7 @@ class Look(NamedTuple):
     checkpoint: bool = False
 
 
-Event = Progress | Look | Change
+Event = Progress | EvaluationEvent | Change
 
 
 class NotFiniteError(AttnlabError, ValueError):
@@ -151,7 +151,7 @@ def run(
     >>> from attnlab import Experiment, Training, run
     >>> experiment = Experiment(training=Training(steps=3, train_size=100, test_size=100))
     >>> [type(event).__name__ for event in run(experiment)][:4]
-    ['Look', 'Progress', 'Look', 'Progress']
+    ['EvaluationEvent', 'Progress', 'EvaluationEvent', 'Progress']
     """
     setup = prepare(experiment) if setup is None else setup
     next_chunk = chunk if callable(chunk) else lambda: chunk
@@ -159,7 +159,7 @@ def run(
     before, step = now, int(now.state.step)
     planned = evaluation_plan(now.training.steps) if plan is None else plan
     if step == 0 and 0 in planned.tests:
-        yield _look(before, now, setup, planned)
+        yield _evaluation_event(before, now, setup, planned)
     for change in (*changes, None):
         end = now.training.steps if change is None else change.step
         while step < end:
@@ -176,7 +176,7 @@ def run(
                 step += steps
                 yield Progress(reached, losses)
             if steps <= 0 or step in planned.tests:
-                yield _look(before, now, setup, planned)
+                yield _evaluation_event(before, now, setup, planned)
         if change is not None:
             training = after_change(now.training, change)
             now = _Moment(now.state, now.source.with_batch(training.batch), training)
@@ -212,7 +212,9 @@ def _advance(moment: _Moment, setup: Setup, steps: int) -> tuple[TrainState, Los
     return advance(moment.state, moment.source, moment.training, key=setup.key, steps=steps)
 
 
-def look_at(state: TrainState, setup: Setup, training: Training, plan: EvaluationPlan) -> Look:
+def evaluate_state(
+    state: TrainState, setup: Setup, training: Training, plan: EvaluationPlan
+) -> EvaluationEvent:
     """Evaluate a state. Weights may be finite and yet too large for that."""
     step = int(state.step)
     evaluation = evaluate(
@@ -223,15 +225,19 @@ def look_at(state: TrainState, setup: Setup, training: Training, plan: Evaluatio
         exact=setup.exact,
         by_position=training.loss == "next",
     )
-    return Look(step, evaluation, state.model, step in plan.tests, step in plan.checkpoints)
+    return EvaluationEvent(
+        step, evaluation, state.model, step in plan.tests, step in plan.checkpoints
+    )
 
 
-def _look(before: _Moment, now: _Moment, setup: Setup, plan: EvaluationPlan) -> Look:
-    look = look_at(now.state, setup, now.training, plan)
-    if not np.isfinite(look.evaluation.nll):
-        kept = _state_before(look.step, before, now, setup)
-        raise NotFiniteError(look.step, kept, now.training)
-    return look
+def _evaluation_event(
+    before: _Moment, now: _Moment, setup: Setup, plan: EvaluationPlan
+) -> EvaluationEvent:
+    event = evaluate_state(now.state, setup, now.training, plan)
+    if not np.isfinite(event.evaluation.nll):
+        kept = _state_before(event.step, before, now, setup)
+        raise NotFiniteError(event.step, kept, now.training)
+    return event
 
 
 def _state_before(bad: int, before: _Moment, now: _Moment, setup: Setup) -> TrainState:

@@ -17,7 +17,7 @@ from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, Transfor
 from attnlab.models.inside import mean_trace
 from attnlab.optimum import dependence, informative_positions, ladder
 from attnlab.training.experiment import Experiment, prepare
-from attnlab.training.loop import Look, Progress, run
+from attnlab.training.loop import EvaluationEvent, Progress, run
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
 
@@ -126,7 +126,7 @@ def test_a_process_with_a_loss_mask_is_not_asked_to_train_its_last_token_alone()
 def _trained(experiment):
     setup, tests, losses = prepare(experiment), [], []
     for event in run(experiment, setup=setup):
-        if isinstance(event, Look):
+        if isinstance(event, EvaluationEvent):
             tests.append((event.step, event.evaluation))
             model = event.model
         elif isinstance(event, Progress):

@@ -8,6 +8,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+import attnlab
 from attnlab.generators import sample
 from attnlab.optimum import optimum
 from attnlab.runs.run_summary import RunSummary
@@ -77,10 +78,18 @@ def test_a_module_by_its_earlier_name_is_the_same_module(earlier):
     assert importlib.import_module(f"attnlab.{earlier}") is module
 
 
-@pytest.mark.parametrize("earlier", ["runs.library.Entry", "runs.result.Result"])
-def test_a_class_by_its_earlier_name_is_the_same_class(earlier):
+@pytest.mark.parametrize(
+    ("earlier", "kind"),
+    [
+        ("attnlab.Look", attnlab.EvaluationEvent),
+        ("attnlab.training.loop.Look", attnlab.EvaluationEvent),
+        ("attnlab.runs.library.Entry", RunSummary),
+        ("attnlab.runs.result.Result", RunSummary),
+    ],
+)
+def test_a_class_by_its_earlier_name_is_the_same_class(earlier, kind):
     module, _, name = earlier.rpartition(".")
-    assert getattr(importlib.import_module(f"attnlab.{module}"), name) is RunSummary
+    assert getattr(importlib.import_module(module), name) is kind
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from attnlab.training.changes import Change
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import (
     NO_TESTS,
+    EvaluationEvent,
     EvaluationPlan,
-    Look,
     NotFiniteError,
     Progress,
     evaluation_plan,
@@ -54,11 +54,11 @@ def test_a_script_has_the_history_that_the_app_has(live):
     assert_same_state(state, watched.stored().state)
 
 
-def test_looks_come_when_they_are_due_and_chunks_end_there():
+def test_evaluations_come_when_they_are_due_and_chunks_end_there():
     plan = EvaluationPlan((0, 3, 30, 60), (0, 30))
     events = list(run(SMALL, chunk=20, plan=plan))
-    looks = [event for event in events if isinstance(event, Look)]
-    assert [(look.step, look.test, look.checkpoint) for look in looks] == [
+    found = [event for event in events if isinstance(event, EvaluationEvent)]
+    assert [(event.step, event.test, event.checkpoint) for event in found] == [
         (0, True, True),
         (3, True, False),
         (30, True, True),
@@ -83,7 +83,7 @@ def test_a_run_goes_on_from_an_earlier_state():
 def test_the_length_of_a_chunk_is_asked_for_and_0_is_a_look_in_passing():
     answers = itertools.chain([5, 0, 1], itertools.repeat(2_000))
     events = list(run(SMALL, chunk=lambda: next(answers), plan=NO_TESTS))
-    assert [type(event) for event in events] == [Progress, Look, Progress, Progress]
+    assert [type(event) for event in events] == [Progress, EvaluationEvent, Progress, Progress]
     assert [e.losses.nll.size for e in events if isinstance(e, Progress)] == [5, 1, 54]
     look = events[1]
     assert (look.step, look.test, look.checkpoint) == (5, False, False)

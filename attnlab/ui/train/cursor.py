@@ -21,7 +21,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import feasibility
-from attnlab.training.loop import NO_TESTS, Look, evaluation_plan, look_at
+from attnlab.training.loop import NO_TESTS, EvaluationEvent, evaluate_state, evaluation_plan
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.training.steps import AMENDABLE, Training
 from attnlab.ui.core.display import draw_button
@@ -174,7 +174,7 @@ _LOG = logging.getLogger(__name__)
 class StartingPoint(NamedTuple):
     """The untrained model with its evaluation, its probe sequences and its parameter count."""
 
-    look: Look
+    evaluated: EvaluationEvent
     probes: Int[np.ndarray, "probes length"]
     parameters: int
 
@@ -188,12 +188,12 @@ def starting_point(experiment: Experiment) -> StartingPoint | None:
     """
     try:
         setup = prepare(experiment)
-        look = look_at(setup.state, setup, experiment.training, NO_TESTS)
+        evaluated = evaluate_state(setup.state, setup, experiment.training, NO_TESTS)
     # Any error counts, such as too little memory.
     except Exception:
         _LOG.exception("The untrained model could not be built.")
         return None
-    return StartingPoint(look, np.asarray(setup.probes), parameter_count(setup.state.model))
+    return StartingPoint(evaluated, np.asarray(setup.probes), parameter_count(setup.state.model))
 
 
 def without_course(experiment: Experiment) -> Experiment:
@@ -218,7 +218,7 @@ def with_starting_point(snapshot: Snapshot) -> Snapshot:
     if of != experiment or point is None:
         return snapshot
     return dataclasses.replace(
-        snapshot, latest=point.look, probes=point.probes, parameters=point.parameters
+        snapshot, latest=point.evaluated, probes=point.probes, parameters=point.parameters
     )
 
 
