@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnlab.ui.compare.published import draw_families, draw_ladder, draw_table
+from attnlab.ui.compare.published import draw_ladder, draw_models, draw_table
 from attnlab.ui.core.fragments import draw_in_code, fragment
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.shell import ensure_shell
@@ -11,7 +11,7 @@ ensure_shell()
 st.title("A published question", anchor=False)
 st.markdown(
     "A blog post of May 2023, “Understanding what self-attention is doing”, finds that a linear "
-    "model beats an attention layer on sequences of weather days. Here the best possible accuracy "
+    "model beats an attention head on sequences of weather days. Here the best possible accuracy "
     f"({link_to('ceiling')}) is known, so you can see what both models miss, and why."
 )
 
@@ -30,7 +30,7 @@ st.markdown(
     "On `recall` and `dotmod`, `mlp`, `conv` and `rnn` learn at least 90 % of what is possible; "
     "`linear` and a single `attention` head learn less than half."
 )
-fragment(draw_families, key="published_zoo")()
+fragment(draw_models, key="published_zoo")()
 
 draw_in_code(
     "from attnlab.comparisons.many import run_all\n"

@@ -212,7 +212,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
         metavar="{" + ",".join(PARTS) + "}",
         help=(
             "table: the rows as published (default); ladder: one switch after another from there "
-            "to the ceiling; zoo: the same processes with all model families"
+            "to the ceiling; zoo: the same processes with all models"
         ),
     )
     where = reproducing.add_mutually_exclusive_group()

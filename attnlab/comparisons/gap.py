@@ -27,7 +27,7 @@ from attnlab.training.steps import Training
 
 PARTS = MappingProxyType(
     {
-        "family": "what no model of the family can express",
+        "model": "what the model cannot express",
         "training": "what training missed",
         "data": "what the limited training set costs",
     }
@@ -45,35 +45,28 @@ class Term:
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """The gap loss − floor over the `seeds`, in nats, as a sum of terms.
+    """The gap loss − floor over seeds, in nats, as a sum of terms.
 
     Each of `PARTS` is in one term. The means of the terms sum to the mean of `total`; each interval
-    is for its term alone. The family's part is at least `family_at_least` and at most
-    `family_at_most`; each bound is correct with probability `level` or more.
+    is for its term alone. The model's part is at least `model_at_least` and at most
+    `model_at_most`; each bound is correct with probability `level` or more.
     """
 
     total: Interval
     terms: tuple[Term, ...]
-    seeds: tuple[int, ...]
-    family_at_least: float
-    family_at_most: float
-    level: float
-
-    @property
-    def not_known(self) -> tuple[str, ...]:
-        """Return the parts that are only known as part of a sum."""
-        return tuple(part for term in self.terms if len(term.parts) > 1 for part in term.parts)
+    model_at_least: float
+    model_at_most: float
 
 
 def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     """Return the gap of a setting, using the other `rows` that were run.
 
-    `family`: r − floor, where r is the lowest loss that the family's models can reach. It is exact
-    if the family `attains_reachable` and r is not sampled, as for `linear` on small processes.
-    Otherwise it is bounded: from below by what the family's models cannot see, from above by their
-    best run with any training. The upper bound is the lowest of the upper confidence limits of all
-    their test losses, each at 1 - (1 - level)/k for k of them (Bonferroni), since the best of many
-    is also the luckiest.
+    `model`: r − floor, where r is the lowest loss that the model can reach with any weights. It is
+    exact if the model `attains_reachable` and r is not sampled, as for `linear` on small processes.
+    Otherwise it is bounded: from below by what the model cannot see, from above by its best run
+    with any training. The upper bound is the lowest of the upper confidence limits of all its test
+    losses, each at 1 - (1 - level)/k for k of them (Bonferroni), since the best of many is also the
+    luckiest.
 
     `data`: mean loss with the fixed training set − mean loss with fresh sequences, all else equal,
     paired over two or more seeds that both have finished; the gap is then over these seeds. It is
@@ -111,26 +104,26 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     trained = losses if fresh is None else _losses(fresh, seeds)
     parts = ("training",) if fresh is not None else ("training", "data")
     if least is None:
-        terms = [Term(("family", *parts), above_floor(trained))]
+        terms = [Term(("model", *parts), above_floor(trained))]
     else:
-        of_family = widened(exactly(least - floor.nll), floor.nll_stderr, level)
+        of_model = widened(exactly(least - floor.nll), floor.nll_stderr, level)
         beyond = student_interval(trained, level, errors=errors).plus(-least)
-        terms = [Term(("family",), of_family), Term(parts, beyond)]
+        terms = [Term(("model",), of_model), Term(parts, beyond)]
     if not fixed:
         terms.append(Term(("data",), exactly(0.0)))
     elif fresh is not None:
         terms.append(Term(("data",), student_interval(losses - trained, level)))
-    at_least, at_most = _family_bounds(row, rows, reachable, level)
-    return Gap(above_floor(losses), tuple(terms), seeds, at_least, at_most, level)
+    at_least, at_most = _model_bounds(row, rows, reachable, level)
+    return Gap(above_floor(losses), tuple(terms), at_least, at_most)
 
 
-def _family_bounds(
+def _model_bounds(
     row: Row, rows: Sequence[Row], reachable: Best | None, level: float
 ) -> tuple[float, float]:
     floor, experiment = present(row.references).best, row.experiment
     runs: dict[Experiment, Any] = {run.experiment: run.evaluation for run in row.finished}
     for other in rows:
-        if other.finished and _family(other.experiment) == _family(experiment):
+        if other.finished and _expressible(other.experiment) == _expressible(experiment):
             runs |= {run.experiment: run.evaluation for run in other.finished}
     found = list(runs.values())
     if reachable is not None and experiment.model.attains_reachable:
@@ -148,7 +141,7 @@ def _family_bounds(
     return at_least, max(at_least, limit - floor.nll + far * floor.nll_stderr)
 
 
-def _family(experiment: Experiment) -> Hashable:
+def _expressible(experiment: Experiment) -> Hashable:
     """Return everything that determines which predictions a model can express."""
     return (
         experiment.generator, experiment.length, experiment.model, experiment.read_position,

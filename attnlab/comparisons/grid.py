@@ -41,7 +41,7 @@ class Grid:
     """Options by name with the texts of their values; all combinations are run.
 
     `preset` counts as an option; other options are changes to it. An option that is not given has
-    the value of the preset, otherwise of `base`, otherwise of the model family. Every setting is
+    the value of the preset, otherwise of `base`, otherwise of the model. Every setting is
     run with the seeds `first_seed`, `first_seed` + 1, … Raises `OptionError` for an option that no
     part of an experiment has, and for none or too many values or seeds.
 
@@ -242,7 +242,7 @@ COMPARISONS = MappingProxyType(
     {
         FIRST_COMPARISON: ComparisonPreset(
             "Does attention beat a linear model?",
-            "A linear model, one head and a transformer learn the sidebar's process.",
+            "A linear model, an attention head and a transformer learn the sidebar's process.",
             Grid((("model", ("linear", "attention", "transformer")),), seeds=5),
         ),
         "published-table": ComparisonPreset(
@@ -265,7 +265,7 @@ COMPARISONS = MappingProxyType(
         ),
         "which-model": ComparisonPreset(
             "Which model for which process",
-            "Six families are trained on four processes, all in the same way, on fresh sequences.",
+            "Six models are trained on four processes, all in the same way, on fresh sequences.",
             Grid(
                 (
                     ("generator", ("markov", "recall", "ndays", "dotmod")),
@@ -277,8 +277,8 @@ COMPARISONS = MappingProxyType(
         ),
         "scale": ComparisonPreset(
             "Does 1/√d matter?",
-            "One head learns recall, with and without dividing its scores by √d. Its width grows "
-            "from 4 to 64.",
+            "An attention head learns recall, with and without dividing its scores by √d. Its "
+            "width grows from 4 to 64.",
             Grid(
                 (("d_attn", ("4", "16", "64")), ("scale", ("1/sqrt(d)", "none"))),
                 seeds=5,

@@ -70,11 +70,11 @@ def standard_error(accuracy: float) -> float:
 PROCESSES = tuple(dict.fromkeys(process for process, _ in PUBLISHED))
 # The processes on which the post's head falls far short.
 SWITCHED = ("recall", "dotmod")
-# Not all of `MODELS`, so that a new family changes no existing result.
+# Not all of `MODELS`, so that a new model changes no existing result.
 FAMILIES = (
     "linear", "mlp", "conv", "rnn", "gru", "lstm", "ssm", "attention", "transformer",
 )  # fmt: skip
-# The same for every family. The decaying learning rate helps all of them.
+# The same for every model. The decaying learning rate helps all of them.
 _ZOO_TRAINING = Training(
     steps=1_500,
     data="fresh",
@@ -133,9 +133,9 @@ def _published(process: str, model: str) -> Experiment:
 
 def _ladder() -> tuple[Setting, ...]:
     return tuple(
-        _setting(process, switch.preset, PRESETS[switch.preset].experiment)
+        _setting(process, preset, PRESETS[preset].experiment)
         for process in SWITCHED
-        for switch in switches_of(process)
+        for preset in switches_of(process)
     )
 
 

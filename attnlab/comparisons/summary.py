@@ -244,6 +244,23 @@ def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Rea
     return Reached(target, runs, wilson_interval(runs, len(values)))
 
 
+def beyond_best(row: Row, figure: str) -> list[float]:
+    """Return how much better than the best possible each finished run is, in standard errors.
+
+    The error is that of the run's test, and of the best possible if it is estimated. Such a result
+    is sampling error: no model is better on average. The list is empty for an exact match, and
+    where the row has no such result or the best possible is not known.
+    """
+    if row.references is None or getattr(row, figure) is None or figure == "exact_match":
+        return []
+    best, limit, stderr = row.references.best, 1.0, 0.0
+    if figure != "learned":
+        limit, stderr = getattr(best, figure), getattr(best, f"{figure}_stderr")
+    values, errors = np.transpose(list(_measured(row, figure).values()))
+    better, errors = limit - values if figure == "nll" else values - limit, np.hypot(errors, stderr)
+    return (better[errors > 0] / errors[errors > 0]).tolist()
+
+
 def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
     """Return a result and its standard error, by seed."""
     runs = {run.experiment.seed: run for run in row.finished}

@@ -210,22 +210,16 @@ _SWITCHES = (
 _SWITCHED = {"recall": 0.373, "dotmod": 0.447}
 
 
-class Thrown(NamedTuple):
-    """One change of settings: the preset after it and all changes before, and a description."""
-
-    preset: str
-    says: str
-
-
-def switches_of(process: str) -> tuple[Thrown, ...]:
+def switches_of(process: str) -> dict[str, str]:
     """Return the presets from the published head to a model that learns `process`, in order.
 
-    >>> [thrown.preset for thrown in switches_of("recall")][:2]
-    ['published-recall-attention', 'recall-1-mask']
+    Each has one line on the setting that changes there; the changes before it are kept.
+
+    >>> list(switches_of("recall").items())[:2]
+    [('published-recall-attention', 'the published head'), ('recall-1-mask', 'causal mask')]
     """
-    begin = Thrown(f"published-{process}-attention", "the published head")
-    rest = (Thrown(f"{process}-{n}-{s.name}", s.says) for n, s in enumerate(_SWITCHES, 1))
-    return (begin, *rest)
+    names = {f"{process}-{n}-{switch.name}": switch.says for n, switch in enumerate(_SWITCHES, 1)}
+    return {f"published-{process}-attention": "the published head", **names}
 
 
 def _switched(process: str) -> Iterator[tuple[_Switch, Experiment]]:
@@ -282,8 +276,8 @@ def _all_presets() -> dict[str, Preset]:
     for name, experiment in _CORRECTED.items():
         presets[f"corrected-{name}"] = Preset(
             "Corrected",
-            f"{name}: one head",
-            "The post's head with causal mask, last-day loss, minibatches and learned positions. "
+            f"{name}: attention head",
+            "The post's head with a causal mask, last-day loss, minibatches and learned positions. "
             "It learns only part of recall and dotmod.",
             experiment,
         )

@@ -12,9 +12,11 @@ from attnlab.comparisons.grid import Grid, Setting, experiments_of, settings_of
 from attnlab.comparisons.intervals import student_interval, wilson_interval
 from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import (
+    References,
     Row,
     StepsToTarget,
     Unfinished,
+    beyond_best,
     figures_of,
     reached_of,
     summarise,
@@ -25,6 +27,7 @@ from attnlab.models import LinearOptions
 from attnlab.optimum import Best
 from attnlab.runs.option_texts import experiment_parts
 from attnlab.runs.run_summary import RunSummary
+from attnlab.ui.compare.curves import sampling_text
 from tests.unit import optimum_oracles as oracles
 from tests.unit.made_up_results import (
     SHORT,
@@ -225,6 +228,25 @@ def test_the_runs_that_reached_a_level_are_counted_within_the_error_of_their_tes
     assert (task.reached.runs, task.reached.n) == (2, 3)
     (unknown,) = summarise(all_finished(SHORT, [1.0, 1.1]), references=lambda _: None)
     assert unknown.reached is None
+
+
+def test_what_is_better_than_possible_is_counted_in_errors_of_its_test():
+    uniform = Best(UNIFORM, 1 / 3)
+    for floor, error in ((Best(1.0, 0.6), 0.005), (Best(1.0, 0.6, nll_stderr=0.012), 0.013)):
+        known = References(floor, uniform)
+        row = row_of(SHORT, [0.99, 1.02], references=lambda _, known=known: known)
+        assert beyond_best(row, "nll") == pytest.approx([0.01 / error, -0.02 / error])
+        assert beyond_best(row, "accuracy") == pytest.approx([-0.1 / 0.005] * 2)
+        assert beyond_best(row, "exact_match") == []
+        said = sampling_text([row], "nll")
+        assert said.endswith(
+            f"by chance: at most {0.01 / error:.1f} standard errors of their tests."
+        )
+        assert sampling_text([row], "accuracy") == ""
+    # Of two runs none is five errors better by chance.
+    row = row_of(SHORT, [0.975, 1.0], references=lambda _: References(Best(1.0, 0.6), uniform))
+    assert "by more than chance explains: 5.0 standard errors" in sampling_text([row], "nll")
+    assert beyond_best(row_of(SHORT, [1.0], references=lambda _: None), "nll") == []
 
 
 def test_a_record_has_every_seed_and_what_speaks_against_its_interval():

@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from attnlab import charts
-from attnlab.comparisons.intervals import LEVEL
+from attnlab.comparisons.intervals import LEVEL, normal_quantile
 from attnlab.comparisons.paired import Share, shares_of
-from attnlab.comparisons.summary import TARGET, Row, reached_of
+from attnlab.comparisons.summary import TARGET, Row, beyond_best, reached_of
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError, present
 from attnlab.ui.compare.choice import option_label
@@ -27,6 +27,10 @@ FIGURES = {
 }
 
 
+# The caption of a dot plot, whose legend names the dashes.
+DOTS = f"Small dots are runs, the diamond is their mean, the bar the {OF_SEEDS}."
+
+
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     """Draw the choice of a result, and a dot plot of this result with one line per setting."""
     st.session_state[_FIGURE] = figure_shown(rows)
@@ -36,6 +40,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         format_func=lambda name: str(FIGURES.get(name, name)),
         required=True,
         key=_FIGURE,
+        label_visibility="collapsed",
         persist_state="session",
         on_change=lambda: st.session_state.update({_CHANGED: True}),
     )
@@ -49,16 +54,8 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
             alt=f"The {FIGURES[figure]} of {len(rows)} settings over their seeds."
             + _extremes(rows, labels, figure),
         )
-    st.caption(
-        f"Small dots are runs, the diamond is the mean, the bar the {OF_SEEDS}. "
-        + _reached(rows, labels, figure)
-        + (
-            "Exact match: the whole target is correct."
-            if figure == "exact_match"
-            else "Grey dashes are a uniform guess, the most common token, the best linear rule and "
-            "the best possible prediction."
-        )
-    )
+    whole = "Exact match: the whole target is correct. " * (figure == "exact_match")
+    st.caption(f"{DOTS} {_reached(rows, labels, figure)}{whole}{sampling_text(rows, figure)}")
 
 
 def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
@@ -71,6 +68,18 @@ def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
         return ""
     of = "targets" if figure == "exact_match" else "the way from a guess to the best"
     return as_message(f"Only {', '.join(parts)} reached {TARGET:.0%} of {of}. ")
+
+
+def sampling_text(rows: Sequence[Row], figure: str) -> str:
+    """Return how far runs are beyond the best possible, or "" if none is."""
+    found = [errors for row in rows for errors in beyond_best(row, figure)]
+    if (most := max(found, default=0.0)) <= 0:
+        return ""
+    text = f"{most:.1f} standard errors of their tests."
+    # The limit for the largest of so many normal errors.
+    if most > normal_quantile(1 - (1 - LEVEL) / (2 * len(found))):
+        return f"Some runs are better than the best possible by more than chance explains: {text}"
+    return f"Some runs are better than the best possible by chance: at most {text}"
 
 
 def figure_shown(rows: Sequence[Row]) -> str:

@@ -110,7 +110,7 @@ def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
 
     if left := sum(not is_known(reachable_by, each) for each in experiments):
         st.caption(
-            f":material/hourglass_top: Computing what the model families can express: {left} "
+            f":material/hourglass_top: Computing what the models can express: {left} "
             f"of {len(experiments)} left …"
         )
         return
@@ -143,10 +143,10 @@ def _gap_cells(label: str, gap: Gap) -> dict[str, str]:
             parts[part] = _NOT_KNOWN
         together = "" if len(term.parts) == 1 else f" ({' + '.join(term.parts)})"
         parts[term.parts[-1]] = interval_text(term.nats) + together
-    most, least = gap.family_at_most, gap.family_at_least
+    most, least = gap.model_at_most, gap.model_at_least
     return {
         "setting": label,
         "loss − floor": interval_text(gap.total),
         **{part: parts[part] for part in PARTS},
-        "family's, bounds": show_range(least, most),
+        "model's, bounds": show_range(least, most),
     }

@@ -1,4 +1,4 @@
-"""The three parts of the published comparison: the post's table, switches, model families."""
+"""The three parts of the published comparison: the post's table, switches, other models."""
 
 import functools
 from collections.abc import Sequence
@@ -16,22 +16,18 @@ from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import present
 from attnlab.training.presets import switches_of
 from attnlab.ui.compare.choice import choose
+from attnlab.ui.compare.curves import DOTS, sampling_text
 from attnlab.ui.controls.link_bar import draw_train_menu, go_to
 from attnlab.ui.core.display import PAGES, draw_button
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.uncertainty import (
-    OF_SEEDS,
     interval_text,
     known_text,
     reached_text,
     share_text,
 )
 
-_DOTS = (
-    f"Small dots are runs, the diamond is their mean, the bar the {OF_SEEDS}. Grey dashes "
-    "are predictors that need no training; the best possible one is at the ceiling."
-)
 _ABOUT = {
     "table": (
         "The settings are those of the post's code, but every row has several seeds and 10,000 "
@@ -43,19 +39,19 @@ _ABOUT = {
         "post does not give. With another seed, the ceiling can move by a few hundredths."
     ),
     "ladder": (
-        "What limits the published layer:\n"
+        "What limits the published attention head:\n"
         "- **Mask:** a day sees itself and *later* days, so only the first day sees them all.\n"
         "- **Loss:** every day has to predict the final one, even if it sees too few days.\n"
         "- **Batches:** each of the 500 steps uses the same 5,000 sequences.\n"
         "- **Initial weights** are standard normal numbers, which are large.\n"
         "- **Position** is one number, t/20, which hardly distinguishes the days.\n"
-        "- **After attention** nothing combines the days: no residual connection, no MLP.\n\n"
+        "- **After attention**, nothing combines the days: no residual connection, no MLP.\n\n"
         "A switch that gains nothing may be needed by a later one: a causal mask helps only if "
         "the last day makes the prediction. A difference “within the noise” could be due to "
         "the seeds (Holm's correction for all switches of the process)."
     ),
     "zoo": (
-        "Every family has its usual settings and the same training: 1,500 steps of 128 fresh "
+        "Every model has its usual settings and the same training: 1,500 steps of 128 fresh "
         "sequences, with a learning rate that falls from 0.01. The attention head has a causal "
         "mask and learned positions."
     ),
@@ -73,8 +69,8 @@ def draw_table() -> None:
     """Draw our runs of the settings of the post's table, beside the post's results."""
     rows = _rows("table")
     labels = tuple(f"{row.process} · {row.model}" for row in rows)
-    _draw_dots("The published table", rows, labels, published=rows)
-    st.caption(f"{_DOTS} Open marks are the post's results, one run each.")
+    post = " Open marks are the post's results, one run each: □ English, △ Japanese."
+    _draw_dots("The published table", rows, labels, post, published=rows)
     presets = (f"published-{row.process}-{row.model}" for row in rows)
     _draw_details("table", rows, labels, tuple(presets))
 
@@ -85,21 +81,21 @@ def draw_ladder() -> None:
     rows = tuple(row for row in _rows("ladder") if row.process == process)
     change = present(whole_gain(rows)).difference
     st.markdown(
-        "One change of settings after another takes the post's attention layer to the ceiling: "
+        "One change of settings after another takes the post's attention head to the ceiling: "
         f"**+{change.mean:.3f}** ({show_range(*change.ends)}) on `{process}`."
     )
     switches = switches_of(process)
-    labels = tuple(f"{number}  {switch.says}" for number, switch in enumerate(switches))
+    labels = tuple(f"{number}  {says}" for number, says in enumerate(switches.values()))
     # Short, so that they fit beside the rows.
-    names = (each.preset.rpartition("-")[2] for each in switches[1:])
-    short = tuple(f"{number}  {name}" for number, name in enumerate(("published", *names)))
-    _draw_dots(f"One switch at a time, {process}", rows, short, climbs=True)
-    st.caption(f"Each row keeps the changes above it. {_DOTS}")
-    _draw_details("ladder", rows, labels, tuple(switch.preset for switch in switches))
+    names = ("published", *(preset.rpartition("-")[2] for preset in [*switches][1:]))
+    short = tuple(f"{number}  {name}" for number, name in enumerate(names))
+    keeps = " Each row keeps the changes above it."
+    _draw_dots(f"One switch at a time, {process}", rows, short, keeps, climbs=True)
+    _draw_details("ladder", rows, labels, tuple(switches))
 
 
-def draw_families() -> None:
-    """Draw what every model family learns of every process."""
+def draw_models() -> None:
+    """Draw what every model learns of every process."""
     rows = _rows("zoo")
 
     def learned(row: PublishedRow) -> float:
@@ -117,12 +113,12 @@ def draw_families() -> None:
                 down=tuple(dict.fromkeys(row.model for row in rows)),
                 domain=(0.0, 1.0),
             ),
-            name="What each family learns",
-            alt=f"The share of what can be learned, by family and process: {' to '.join(texts)}.",
+            name="What each model learns",
+            alt=f"The share of what can be learned, by model and process: {' to '.join(texts)}.",
         )
     st.caption(
-        "Each cell is (uniform guess − loss) / (uniform guess − floor), the mean over seeds. Test "
-        "noise can take it slightly above 100 %."
+        "Each cell is (uniform guess − loss) / (uniform guess − floor), the mean over seeds. "
+        + sampling_text([row.row for row in rows], "learned")
     )
     _draw_details("zoo", rows, [row.model for row in rows])
 
@@ -138,14 +134,19 @@ def _choose_process(processes: Sequence[str], key: str) -> str:
     )
 
 
-def _draw_dots(name: str, rows: Rows, labels: Sequence[str], **look: Any) -> None:
+def _draw_dots(name: str, rows: Rows, labels: Sequence[str], words: str, **look: Any) -> None:
+    """Draw a dot plot below a caption, which says what its marks are and ends in `words`."""
+    st.caption(DOTS + words)
     pairs = zip(labels, rows, strict=True)
     means = ", ".join(f"{label} {present(row.row.accuracy).mean:.3f}" for label, row in pairs)
+    settings = [row.row for row in rows]
     draw_chart(
-        charts.dots_chart([row.row for row in rows], labels, "accuracy", **look),
+        charts.dots_chart(settings, labels, "accuracy", **look),
         name=name,
         alt=f"{name}: mean test accuracy of each row. {means}.",
     )
+    if chance := sampling_text(settings, "accuracy"):
+        st.caption(chance)
 
 
 def _draw_details(
