@@ -36,7 +36,7 @@ draw_in_code(
     "    aligning, decoder_steps, share_aligned, small_model, stepping, truth_of, write_known\n"
     ")\n\n"
     "for family in ('rnn-bottleneck', 'rnn-attention'):\n"
-    "    runs = shipped().of(swept(family, hand=10, width=64))\n"
+    "    runs = shipped().settings[swept(family, hand=10, width=64)]\n"
     "    print(family, student_interval(runs.exact_match))\n"
     "print(bits_of(runs.experiment.generator), 'bits')\n\n"
     "step = decoder_steps(small_model(stepping()).model, (5, 0, 3, 1, 4))[0]\n"

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ def _model(result: RunSummary, library: Library) -> AbstractModel:
     return run.state.model
 
 
-def runs_text(made: Made, settings: Sequence[SettingFigures]) -> str:
+def runs_text(made: Made, settings: Iterable[SettingFigures]) -> str:
     """Return the text of the file: a line for every setting."""
     lines = ",\n".join(json.dumps(_runs_record(each), ensure_ascii=False) for each in settings)
     head = json.dumps(dataclasses.asdict(made))

@@ -7,13 +7,13 @@ import functools
 import importlib.resources
 import json
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from attnlab.comparisons.published import Made
 from attnlab.generators import AbstractTask, Cards, Reverse
 from attnlab.models import ALL_MODELS, AbstractModelOptions
-from attnlab.training.experiment import Experiment, from_json
+from attnlab.training.experiment import Experiment, from_json_record
 from attnlab.training.steps import Training
 
 FILE = "bottleneck.json"
@@ -85,14 +85,10 @@ class SettingFigures(NamedTuple):
 
 
 class Shipped(NamedTuple):
-    """The runs that come with the program."""
+    """The runs that come with the program, by setting."""
 
     made: Made
-    settings: tuple[SettingFigures, ...]
-
-    def of(self, experiment: Experiment) -> SettingFigures | None:
-        """Return the runs of a setting, or None."""
-        return next((each for each in self.settings if each.experiment == experiment), None)
+    settings: Mapping[Experiment, SettingFigures]
 
 
 @functools.cache
@@ -104,11 +100,9 @@ def shipped() -> Shipped:
 
 def from_text(text: str) -> Shipped:
     """Read results from the text of `FILE`."""
-    record = json.loads(text)
-    return Shipped(Made(**record["made"]), tuple(map(_figures, record["settings"])))
-
-
-def _figures(record: dict[str, Any]) -> SettingFigures:
-    experiment = from_json(json.dumps(record["experiment"]))
-    seeds, shares = tuple(record["seeds"]), tuple(record["exact_match"])
-    return SettingFigures(experiment, record["parameters"], seeds, shares)
+    record, settings = json.loads(text), {}
+    for each in record["settings"]:
+        setting = from_json_record(each["experiment"])
+        seeds, shares = tuple(each["seeds"]), tuple(each["exact_match"])
+        settings[setting] = SettingFigures(setting, each["parameters"], seeds, shares)
+    return Shipped(Made(**record["made"]), settings)

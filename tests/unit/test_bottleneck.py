@@ -47,7 +47,7 @@ SOURCES = ((5, 0, 3, 1, 4), (2, 2, 0, 5, 1), (4, 4, 4, 4, 4))
 
 
 def matched(family, hand, width):
-    return np.array(shipped().of(swept(family, hand, width)).exact_match)
+    return np.array(shipped().settings[swept(family, hand, width)].exact_match)
 
 
 # Bits.
@@ -79,7 +79,7 @@ def test_no_way_to_put_hands_into_states_writes_more_of_them_right(states):
 
 def test_every_setting_was_run_with_every_seed():
     for setting in all_settings():
-        found = shipped().of(setting)
+        found = shipped().settings[setting]
         assert found.seeds == tuple(range(SEEDS))
         shares = np.array(found.exact_match)
         assert shares.shape == (SEEDS,)
@@ -89,7 +89,7 @@ def test_every_setting_was_run_with_every_seed():
 
 def test_the_file_reads_back():
     # Not to the letter: an option that is new has its default in what was written before.
-    assert from_text(runs_text(shipped().made, shipped().settings)) == shipped()
+    assert from_text(runs_text(shipped().made, shipped().settings.values())) == shipped()
 
 
 def test_the_figures_tell_what_the_page_tells():
@@ -105,7 +105,7 @@ def test_the_figures_tell_what_the_page_tells():
     assert matched(ATTENTION, longest, widest).min() > 0.99
     # Fewer weights with attention than without, and more hands.
     narrow, wide = swept(ATTENTION, longest, WIDTHS[-3]), swept(BOTTLENECK, longest, widest)
-    assert shipped().of(narrow).parameters < shipped().of(wide).parameters
+    assert shipped().settings[narrow].parameters < shipped().settings[wide].parameters
     assert matched(ATTENTION, longest, WIDTHS[-3]).min() > 0.5
     # A state that is too narrow fails with attention too.
     assert matched(ATTENTION, 5, WIDTHS[0]).max() < 0.05
@@ -113,7 +113,9 @@ def test_the_figures_tell_what_the_page_tells():
 
 def test_letters_backwards_were_the_same_for_both():
     assert meet_same_data(*map(reversing, FAMILIES))
-    alone, attends = (np.array(shipped().of(reversing(f)).exact_match) for f in FAMILIES)
+    alone, attends = (
+        np.array(shipped().settings[reversing(family)].exact_match) for family in FAMILIES
+    )
     assert (attends > 0.95).all()
     assert (attends - alone > 0.1).all()
 

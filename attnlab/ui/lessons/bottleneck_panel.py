@@ -12,7 +12,6 @@ from attnlab.comparisons.intervals import Interval, share_error, student_interva
 from attnlab.comparisons.paired import least_spread_of_shares, paired_interval
 from attnlab.comparisons.summary import TARGET, Reached
 from attnlab.configuration.number_text import show_percent, show_range
-from attnlab.configuration.options import present
 from attnlab.generators import Cards
 from attnlab.lessons.bottleneck import (
     ATTENTION,
@@ -20,6 +19,7 @@ from attnlab.lessons.bottleneck import (
     FAMILIES,
     HANDS,
     REVERSED,
+    SEEDS,
     WIDTHS,
     SettingFigures,
     bits_of,
@@ -60,22 +60,15 @@ def draw_sweep() -> None:
 
 def _draw_family(column: DeltaGenerator, family: str) -> None:
     found = {
-        (hand, width): _interval(runs)
+        (hand, width): _interval(_runs(swept(family, hand, width)))
         for width in WIDTHS
         for hand in HANDS
-        if (runs := shipped().of(swept(family, hand, width))) is not None
     }
     points = [(*at, each.mean, *each.ends) for at, each in found.items()]
-    words = " ".join(
-        f"Width {width}: "
-        + ", ".join(
-            f"{show_percent(found[hand, width].mean)} of {hand} cards"
-            for hand in HANDS
-            if (hand, width) in found
-        )
-        + "."
-        for width in (WIDTHS[0], WIDTHS[-1])
-    )
+    words = ""
+    for width in (WIDTHS[0], WIDTHS[-1]):
+        shares = (f"{show_percent(found[hand, width].mean)} of {hand} cards" for hand in HANDS)
+        words += f" Width {width}: {', '.join(shares)}."
     title = _TITLES[family].lower()
     draw_figure(
         column,
@@ -83,7 +76,7 @@ def _draw_family(column: DeltaGenerator, family: str) -> None:
         exact_match_chart,
         points,
         name=f"Exact match against hand size: {title}",
-        alt=f"Exact match against hand size, {title}. {words}",
+        alt=f"Exact match against hand size, {title}.{words}",
         lengths=HANDS,
         bits=tuple(f"{bits_of(Cards(hand=hand)):.1f}" for hand in HANDS),
         widths=WIDTHS,
@@ -94,8 +87,8 @@ def _draw_family(column: DeltaGenerator, family: str) -> None:
 
 def _sentence() -> str:
     """Return text that compares the widest state alone with attention."""
-    found = [shipped().of(swept(family, HANDS[-1], WIDTHS[-1])) for family in FAMILIES]
-    alone, attends = (f"**{show_percent(_interval(run).mean)}**" for run in found if run)
+    found = (_runs(swept(family, HANDS[-1], WIDTHS[-1])) for family in FAMILIES)
+    alone, attends = (f"**{show_percent(_interval(runs).mean)}**" for runs in found)
     return (
         f"With {HANDS[-1]} cards and width {WIDTHS[-1]}, {alone} of the hands are sorted without "
         f"a mistake from the last state alone, and {attends} with attention."
@@ -104,10 +97,10 @@ def _sentence() -> str:
 
 @panel("Settings and errors", key="match_settings", icon="tune")
 def _draw_settings() -> None:
-    found, first = shipped(), swept(BOTTLENECK, HANDS[0], WIDTHS[0])
+    first = swept(BOTTLENECK, HANDS[0], WIDTHS[0])
     met = [show_percent(share_in_training(swept(BOTTLENECK, n, WIDTHS[0]))) for n in HANDS[:2]]
-    alone = present(found.of(swept(BOTTLENECK, HANDS[-1], WIDTHS[-1])))
-    narrow = present(found.of(swept(ATTENTION, HANDS[-1], WIDTHS[-3])))
+    alone = _runs(swept(BOTTLENECK, HANDS[-1], WIDTHS[-1]))
+    narrow = _runs(swept(ATTENTION, HANDS[-1], WIDTHS[-3]))
     st.markdown(
         f"Attention adds weights, but they do not explain its success. Width {WIDTHS[-3]} with "
         f"attention has {narrow.parameters:,} weights and sorts "
@@ -119,13 +112,11 @@ def _draw_settings() -> None:
         f"Tests use 2,000 hands. Bars are the {OF_SEEDS}, cut at 0 and 100 %. Training saw "
         f"{met[0]} of all hands of {HANDS[0]} cards, and {met[1]} of {HANDS[1]}."
     )
-    runs = [
-        len(each.seeds) for each in found.settings if isinstance(each.experiment.generator, Cards)
-    ]
+    count = len(FAMILIES) * len(HANDS) * len(WIDTHS) * SEEDS
     st.caption(
-        f"These results come with the program: {sum(runs)} runs, {max(runs, default=0)} seeds a "
-        f"setting. {_training_of(first)}; queries and keys are as wide as the state. Made "
-        f"{found.made}."
+        f"These results come with the program: {count} runs, {SEEDS} seeds a setting. "
+        f"{_training_of(first)}; queries and keys are as wide as the state. Made "
+        f"{shipped().made}."
     )
 
 
@@ -137,11 +128,11 @@ def _draw_link() -> None:
         )
         hand = choose("cards", hands, hands[1], key="match_hand", **KEPT)
         width = choose("width of the state", widths, widths[2], key="match_width", **KEPT)
-    setting = swept(family, int(hand), int(width))
-    measured = ""
-    if (runs := shipped().of(setting)) is not None:
-        measured = f"Exact match {_percent(_interval(runs))}; each seed: {_each(runs)} %. "
-    st.markdown(f"{measured}{link_to_settings(setting)}")
+    runs = _runs(swept(family, int(hand), int(width)))
+    st.markdown(
+        f"Exact match {_percent(_interval(runs))}; each seed: {_each(runs)} %. "
+        + link_to_settings(runs.experiment)
+    )
 
 
 @panel("How many bits a hand needs", key="match_bits", icon="memory")
@@ -167,10 +158,7 @@ def draw_reversed() -> None:
         "Nothing needs to be sorted here: yⱼ = xₙ₊₁₋ⱼ. Without attention it is still hard to "
         f"carry {REVERSED.source_length} letters in one state."
     )
-    runs = [run for run in map(shipped().of, map(reversing, FAMILIES)) if run is not None]
-    if len(runs) < len(FAMILIES):
-        st.info("These runs are not part of this copy of the program.", icon=":material/info:")
-        return
+    runs = [_runs(reversing(family)) for family in FAMILIES]
     lines = [f"| model | exact match | each seed (%) | reached {TARGET:.0%} |", "|---|---|---|---|"]
     lines += [
         f"| {_TITLES[family]} (`{family}`) | {_percent(_interval(run))} | {_each(run)} "
@@ -188,6 +176,10 @@ def draw_reversed() -> None:
         f"{_training_of(runs[0].experiment)}. Runs with the same seed had the same letters. In "
         f"brackets: the {OF_SEEDS}; for the share of seeds, the Wilson interval."
     )
+
+
+def _runs(setting: Experiment) -> SettingFigures:
+    return shipped().settings[setting]
 
 
 def _interval(runs: SettingFigures) -> Interval:
