@@ -33,7 +33,7 @@ draw_in_code(
     "from attnlab.comparisons.intervals import student_interval\n"
     "from attnlab.lessons.bottleneck import bits_of, shipped, swept\n"
     "from attnlab.lessons.small_models import (\n"
-    "    aligning, decoder_steps, share_aligned, small_model, stepping, truth_of, write_known\n"
+    "    aligning, decoder_steps, share_aligned, small_model, stepping, write_target\n"
     ")\n\n"
     "for family in ('rnn-bottleneck', 'rnn-attention'):\n"
     "    runs = shipped().settings[swept(family, hand=10, width=64)]\n"
@@ -41,9 +41,7 @@ draw_in_code(
     "print(bits_of(runs.experiment.generator), 'bits')\n\n"
     "step = decoder_steps(small_model(stepping()).model, (5, 0, 3, 1, 4))[0]\n"
     "print(step.scores, step.pattern, step.context, step.next_state)\n\n"
-    "small, source = small_model(aligning('reverse', 'encoder-decoder')), (5, 1, 7, 3, 1, 2)\n"
-    "truth = truth_of(small.experiment.generator, source)\n"
-    "attention = write_known(small.model, source, truth.target).maps['cross'].pattern\n"
-    "print(share_aligned(attention, truth.alignment))",
+    "found = write_target(aligning('reverse', 'encoder-decoder'), (5, 1, 7, 3, 1, 2))\n"
+    "print(share_aligned(found.maps['cross'].pattern, found.alignment))",
     lead="This script prints results of all sections:",
 )

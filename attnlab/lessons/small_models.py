@@ -22,7 +22,7 @@ from attnlab.models import ALL_MODELS
 from attnlab.models.recurrent import TanhCell
 from attnlab.models.recurrent_seq2seq import EncodedRNN
 from attnlab.models.seq2seq import AbstractSourceModel
-from attnlab.training.experiment import Experiment, from_json, starting_form, to_json
+from attnlab.training.experiment import Experiment, from_json_record, starting_form
 from attnlab.training.steps import Training
 
 FILE = "small_models.json"
@@ -84,12 +84,12 @@ def small_model(experiment: Experiment) -> SmallModel:
         KeyError: If the experiment is not one of `all_small`.
 
     """
-    return read_model(_records()[to_json(experiment)])
+    return read_model(_records()[experiment])
 
 
 def read_model(record: dict[str, Any]) -> SmallModel:
     """Read a model from a record, which has its arrays in order, each as a list of numbers."""
-    experiment = from_json(json.dumps(record["experiment"]))
+    experiment = from_json_record(record["experiment"])
     form = starting_form(experiment).model
     blank, tree = jax.tree.flatten(form, is_leaf=_is_shape)
     weights = iter(record["weights"])
@@ -102,9 +102,9 @@ def read_model(record: dict[str, Any]) -> SmallModel:
 
 
 @functools.cache
-def _records() -> dict[str, dict[str, Any]]:
+def _records() -> dict[Experiment, dict[str, Any]]:
     text = importlib.resources.files("attnlab.lessons").joinpath(FILE).read_text(encoding="utf-8")
-    return {to_json(from_json(json.dumps(each["experiment"]))): each for each in json.loads(text)}
+    return {from_json_record(each["experiment"]): each for each in json.loads(text)}
 
 
 def _training(learning_rate: float) -> Training:
@@ -122,14 +122,6 @@ def _is_shape(leaf: Any) -> bool:
 _QUICKLY = MappingProxyType({"xla_backend_optimization_level": 0})
 
 
-class Truth(NamedTuple):
-    """The target of a source, the true alignment and the true dependence."""
-
-    target: Int[np.ndarray, " target"]
-    alignment: Bool[np.ndarray, "target source"]
-    dependence: Bool[np.ndarray, "target source"]
-
-
 class Map(NamedTuple):
     """The attention of one layer, averaged over its heads; `mask` shows visible keys."""
 
@@ -137,51 +129,41 @@ class Map(NamedTuple):
     mask: Bool[np.ndarray, "query key"]
 
 
-class Writing(NamedTuple):
-    """The most probable token at each target position, and the attention maps.
+class WrittenTarget(NamedTuple):
+    """What a small model writes for a source, beside the truth.
 
-    The model reads the true target tokens before each position.
-
-    `maps` are those of the last layer by kind: `cross` is target × source. If the model has them,
-    `source` is source × source and `self` target × target, whose first column is the begin token.
+    Attributes:
+        source: The source.
+        target: The true target.
+        alignment: Which source tokens each target token comes from.
+        dependence: Which source tokens each target token depends on.
+        tokens: The most probable token at each position, given the true tokens before it.
+        maps: The attention of the last layer by kind: `cross` is target × source. If the model has
+            them, `source` is source × source and `self` target × target, whose first column is the
+            begin token.
     """
 
+    source: tuple[int, ...]
+    target: Int[np.ndarray, " target"]
+    alignment: Bool[np.ndarray, "target source"]
+    dependence: Bool[np.ndarray, "target source"]
     tokens: Int[np.ndarray, " target"]
     maps: Mapping[str, Map]
 
 
-class Looked(NamedTuple):
-    """A source, a small model, the truth about the source, and what the model writes."""
-
-    source: tuple[int, ...]
-    small: SmallModel
-    truth: Truth
-    written: Writing
-
-
 @functools.lru_cache(64)
-def look(experiment: Experiment, source: tuple[int, ...]) -> Looked:
+def write_target(experiment: Experiment, source: tuple[int, ...]) -> WrittenTarget:
     """Run the small model of an experiment on a source.
 
     The first call compiles for about a second.
     """
-    small = small_model(experiment)
-    truth = truth_of(as_task(experiment.generator), source)
-    return Looked(source, small, truth, write_known(small.model, source, truth.target))
-
-
-def truth_of(task: AbstractTask, source: tuple[int, ...]) -> Truth:
-    """Return the target of a source, its true alignment and true dependence."""
-    return Truth(*jax.device_get(_truth_program(task)(np.asarray(source, np.int32))))
-
-
-def write_known(
-    model: AbstractSourceModel, source: tuple[int, ...], target: Int[np.ndarray, " target"]
-) -> Writing:
-    """Return what the model writes at each position, given the true target tokens before it."""
-    tokens = np.concatenate([np.asarray(source, np.int32), target[:-1].astype(np.int32)])
-    written, maps = jax.device_get(_write_program(model, tokens))
-    return Writing(written, {kind: Map(*each) for kind, each in maps.items()})
+    given = np.asarray(source, np.int32)
+    truth = _truth_program(as_task(experiment.generator))(given)
+    target, alignment, dependence = jax.device_get(truth)
+    read = np.concatenate([given, target[:-1].astype(np.int32)])
+    tokens, maps = jax.device_get(_write_program(small_model(experiment).model, read))
+    maps = {kind: Map(*each) for kind, each in maps.items()}
+    return WrittenTarget(source, target, alignment, dependence, tokens, maps)
 
 
 def share_aligned(
@@ -266,15 +248,6 @@ def decoder_steps(model: EncodedRNN, source: tuple[int, ...]) -> tuple[DecoderSt
         )  # fmt: skip
         state, before = following, one_hot[int(logits.argmax())]
     return tuple(steps)
-
-
-@functools.lru_cache(64)
-def small_steps(
-    experiment: Experiment, source: tuple[int, ...]
-) -> tuple[SmallModel, tuple[DecoderStep, ...]]:
-    """Return the small model of an experiment and its `decoder_steps`."""
-    small = small_model(experiment)
-    return small, decoder_steps(cast(EncodedRNN, small.model), source)
 
 
 def sums_apart(model: EncodedRNN, step: DecoderStep) -> tuple[Float[np.ndarray, " size"], ...]:

@@ -32,12 +32,12 @@ from attnlab.lessons.small_models import (
     ALIGNED_TASKS,
     aligning,
     all_small,
-    look,
+    decoder_steps,
     share_aligned,
     small_model,
-    small_steps,
     stepping,
     sums_apart,
+    write_target,
     written_by,
 )
 from attnlab.models.base import HIDDEN_STATES
@@ -125,7 +125,8 @@ def test_letters_backwards_were_the_same_for_both():
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_steps_are_what_the_model_computes(source):
-    small, steps = small_steps(stepping(), source)
+    small = small_model(stepping())
+    steps = decoder_steps(small.model, source)
     written = written_by(steps)
     one_hot = jnp.eye(small.model.vocab)
     model = jax.tree.map(jnp.asarray, small.model)
@@ -142,7 +143,7 @@ def test_steps_are_what_the_model_computes(source):
 
 
 def test_a_step_begins_where_the_one_before_it_ended():
-    steps = small_steps(stepping(), SOURCES[0])[1]
+    steps = decoder_steps(small_model(stepping()).model, SOURCES[0])
     assert (steps[0].state == steps[0].encoded[-1]).all()
     assert not steps[0].before.any()
     for first, second in itertools.pairwise(steps):
@@ -157,7 +158,7 @@ def test_a_step_begins_where_the_one_before_it_ended():
 
 def test_the_shipped_steps_show_what_the_page_promises():
     # Fadbe: the largest share moves from the last source token to the first.
-    steps = small_steps(stepping(), SOURCES[0])[1]
+    steps = decoder_steps(small_model(stepping()).model, SOURCES[0])
     assert [step.pattern.argmax() for step in steps] == [4, 3, 2, 1, 0]
     assert tuple(written_by(steps)) == SOURCES[0][::-1]
 
@@ -177,7 +178,7 @@ def sorted_dependence(source, letters):
 
 @pytest.mark.parametrize("source", [(5, 1, 7, 3, 1, 2), (1, 3, 5, 7, 6, 4), (0, 0, 2, 2, 7, 7)])
 def test_a_sorted_letter_depends_on_more_than_where_it_is_taken_from(source):
-    truth = look(aligning("sort", "encoder-decoder"), source).truth
+    truth = write_target(aligning("sort", "encoder-decoder"), source)
     assert truth.target.tolist() == sorted(source)
     taken = [[letter == target for letter in source] for target in sorted(source)]
     np.testing.assert_array_equal(truth.alignment, taken)
@@ -186,7 +187,7 @@ def test_a_sorted_letter_depends_on_more_than_where_it_is_taken_from(source):
 
 @pytest.mark.parametrize("task", ["copy", "reverse"])
 def test_a_letter_that_is_carried_over_depends_on_its_own_place_alone(task):
-    truth = look(aligning(task, "encoder-decoder"), (5, 1, 7, 3, 1, 2)).truth
+    truth = write_target(aligning(task, "encoder-decoder"), (5, 1, 7, 3, 1, 2))
     diagonal = np.eye(6, dtype=bool)
     np.testing.assert_array_equal(truth.alignment, diagonal if task == "copy" else diagonal[::-1])
     np.testing.assert_array_equal(truth.dependence, truth.alignment)
@@ -194,7 +195,7 @@ def test_a_letter_that_is_carried_over_depends_on_its_own_place_alone(task):
 
 @pytest.mark.parametrize("task", ALIGNED_TASKS)
 def test_the_three_kinds_of_attention_differ_in_who_is_seen(task):
-    maps = look(aligning(task, "encoder-decoder"), (7, 0, 2, 4, 1, 3)).written.maps
+    maps = write_target(aligning(task, "encoder-decoder"), (7, 0, 2, 4, 1, 3)).maps
     assert set(maps) == {"source", "self", "cross"}
     for found in maps.values():
         np.testing.assert_allclose(found.pattern.sum(axis=1), 1, rtol=1e-5)
@@ -209,8 +210,8 @@ def test_solved_models_align_copies_and_reversals():
         small = small_model(aligning(task, "encoder-decoder"))
         assert small.exact_match > 0.99
         assert small.aligned > 0.9
-        found = look(small.experiment, (7, 0, 2, 4, 1, 3))
-        assert share_aligned(found.written.maps["cross"].pattern, found.truth.alignment) > 0.8
+        found = write_target(small.experiment, (7, 0, 2, 4, 1, 3))
+        assert share_aligned(found.maps["cross"].pattern, found.alignment) > 0.8
     assert set(ALIGNED_FAMILIES) == {each.model.name for each in all_small()}
 
 

@@ -11,11 +11,13 @@ from attnlab.generators import AbstractTask, as_task, read_source
 from attnlab.lessons.small_models import (
     ALIGNED_FAMILIES,
     ALIGNED_TASKS,
-    Looked,
+    WrittenTarget,
     aligning,
-    look,
     share_aligned,
+    small_model,
+    write_target,
 )
+from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import draw_error
@@ -24,7 +26,7 @@ from attnlab.ui.lessons.kit import KEPT, Grid, choose, control_row, draw_matrix,
 _WHAT = {
     "copy": "The same letters: token j comes from position j.",
     "reverse": "Backwards: token j comes from position n + 1 − j.",
-    "sort": "In order: the position depends on all letters.",
+    "sort": "In alphabetical order: where a token comes from depends on all letters.",
 }
 _BEGIN = "⊢"
 _TITLES = ("query: target token", "key: source token")
@@ -46,7 +48,7 @@ _KINDS = {
     ),
 }
 # Shown while a model's program is compiled, which takes some seconds the first time.
-WAITING = "Running the small models …"
+_WAITING = "Running the small models …"
 
 
 def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...]:
@@ -64,21 +66,25 @@ def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...
 def draw_alignments() -> None:
     """Draw controls, and for each task the learned attention and the true alignment as maps."""
     st.markdown(
-        "One small model per task. Violet is its attention while it writes each target token; "
-        "dashed frames show where the token comes from, which the model is not given."
+        "One small model per task writes a target from your source. Violet is its attention for "
+        "each target token. Dashed frames are the **true alignment**: the source tokens that it "
+        "comes from."
     )
     with control_row():
         family = choose("model", ALIGNED_FAMILIES, key="align_model", **KEPT)
         task = as_task(aligning("copy", family).generator)
         tokens = draw_source(task, "fbhdbc", key="align_source")
-    with st.spinner(WAITING):
-        found = [look(aligning(task, family), tokens) for task in ALIGNED_TASKS]
-    for column, each in zip(st.columns(3, gap="medium"), found, strict=True):
+    experiments = [aligning(task, family) for task in ALIGNED_TASKS]
+    with st.spinner(_WAITING):
+        found = [write_target(experiment, tokens) for experiment in experiments]
+    for column, experiment, each in zip(
+        st.columns(3, gap="medium"), experiments, found, strict=True
+    ):
         with column:
-            _draw_task(each)
+            _draw_task(experiment, each)
     st.caption(
-        "Rows are target tokens, columns are source tokens; each row sums to 1. Grey maps are "
-        "true, with 1 for yes."
+        "Rows are target tokens, columns are source tokens. Each row of the attention sums to 1; "
+        "grey maps have a 1 where the title holds."
     )
     _draw_meaning()
 
@@ -88,41 +94,37 @@ def _draw_meaning() -> None:
     st.markdown(
         "For `copy` and `reverse` a target token depends only on the source token that it comes "
         "from. A sorted letter *comes from* one position, or from equal letters. But *which* "
-        "letter is next depends on all that are not yet written: any of them would come first if "
-        "it were smaller. So a model that sorts has to use them all, whatever one row of its "
-        "attention shows.\n\n"
-        "A state of the encoder may contain more than its own letter. So attention can miss and "
-        "the letter can still be right."
+        "letter is next depends on all that are not yet written: any of them, if it were "
+        "smaller, would come first. So a model that sorts has to use them all, whatever one row "
+        "of its attention shows.\n\n"
+        "A state of the encoder may contain more than its own letter. So the letter can be right "
+        "although the attention is elsewhere."
     )
     st.caption(
-        "The models come with the program (2,000 steps of 64 sequences) and read the true target "
-        "so far. Shares and exact matches are over 500 test sources, the latter ± one standard "
-        "error."
+        "The models come with the program (2,000 steps of 64 sequences). In these maps they read "
+        "the true target so far. Test shares and exact matches are over 500 sources, ± one "
+        "standard error."
     )
 
 
-def _draw_task(found: Looked) -> None:
-    source, small, truth, written = found
-    task, letters = small.experiment.generator.name, small.experiment.generator.vocabulary.symbols
-    pattern = written.maps["cross"].pattern
-    columns, rows = (tuple(letters[t] for t in each) for each in (source, truth.target))
-    st.markdown(f"**{task}** {_WHAT[task]} {link_to_settings(small.experiment)}")
-    pairs = enumerate(zip(written.tokens, truth.target, strict=True), 1)
+def _draw_task(experiment: Experiment, found: WrittenTarget) -> None:
+    task, letters = experiment.generator.name, experiment.generator.vocabulary.symbols
+    small, pattern = small_model(experiment), found.maps["cross"].pattern
+    columns, rows = (tuple(letters[t] for t in each) for each in (found.source, found.target))
+    st.markdown(f"**{task}** {_WHAT[task]} {link_to_settings(experiment)}")
+    pairs = enumerate(zip(found.tokens, found.target, strict=True), 1)
     wrong = ", ".join(f"{n} ({letters[token]})" for n, (token, true) in pairs if token != true)
     st.caption(
         f"{''.join(columns)} → {''.join(rows)}, "
         f"{f'wrong at {wrong}' if wrong else 'all correct'}. "
-        f"{show_percent(share_aligned(pattern, truth.alignment))} of the attention is on the "
+        f"{show_percent(share_aligned(pattern, found.alignment))} of the attention is on the "
         f"true alignment ({show_percent(small.aligned)} over test sources). Exact match "
         f"{100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} %."
     )
-    maps = {
-        "learned": ("Learned attention", pattern),
-        "alignment": ("True alignment", truth.alignment),
-        "dependence": ("True dependence", truth.dependence),
-    }
-    for kind in maps if task == "sort" else ("learned", "alignment"):
-        title, shares = maps[kind]
+    maps = [("learned", "Learned attention", pattern)]
+    maps += [("alignment", "True alignment", found.alignment)]
+    maps += [("dependence", "True dependence", found.dependence)] * (task == "sort")
+    for kind, title, shares in maps:
         known = kind != "learned"
         st.markdown(title)
         _draw_map(
@@ -132,10 +134,10 @@ def _draw_task(found: Looked) -> None:
             (rows, columns),
             about=f"{title} of {task}, target by source",
             known=known,
-            framed=None if known else truth.alignment,
+            framed=None if known else found.alignment,
         )
     if task == "sort":
-        taken, depends = (int(part[0].sum()) for part in (truth.alignment, truth.dependence))
+        taken, depends = (int(part[0].sum()) for part in (found.alignment, found.dependence))
         st.markdown(
             f"The first token, {rows[0]}, comes from {_places(taken)} and depends on "
             f"{_places(depends)}."
@@ -156,16 +158,16 @@ def draw_maps() -> None:
         task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task", **KEPT)
         experiment = aligning(task, "encoder-decoder")
         tokens = draw_source(as_task(experiment.generator), "hacebd", key="maps_source")
-    with st.spinner(WAITING):
-        found = look(experiment, tokens)
+    with st.spinner(_WAITING):
+        found = write_target(experiment, tokens)
     letters = experiment.generator.vocabulary.symbols
     source = tuple(letters[token] for token in found.source)
-    read = (_BEGIN, *(letters[token] for token in found.truth.target[:-1]))
+    read = (_BEGIN, *(letters[token] for token in found.target[:-1]))
     axes = {"source": (source, source), "self": (read, read), "cross": (read, source)}
     for column, (kind, (title, says, titles)) in zip(
         st.columns(3, gap="medium"), _KINDS.items(), strict=True
     ):
-        pattern, mask = found.written.maps[kind]
+        pattern, mask = found.maps[kind]
         column.markdown(f"**{title}** {says}")
         _draw_map(
             column,

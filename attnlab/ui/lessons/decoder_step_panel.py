@@ -1,6 +1,7 @@
 """One step of a recurrent decoder with attention, with its arithmetic."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -12,7 +13,8 @@ from attnlab.configuration.options import present
 from attnlab.generators import as_task
 from attnlab.lessons.small_models import (
     DecoderStep,
-    small_steps,
+    decoder_steps,
+    small_model,
     stepping,
     sums_apart,
     written_by,
@@ -25,15 +27,20 @@ from attnlab.ui.lessons.alignment_panel import draw_source
 from attnlab.ui.lessons.kit import (
     KEPT,
     Grid,
+    bold,
     choose,
     control_row,
     draw_grids,
     link_to_settings,
     number,
-    sum_of,
+    products,
+    softmax_of,
 )
 
-_MOST_TERMS = 5
+# Decimals of all numbers in the arithmetic.
+_bold, _number, _products, _softmax_of = (
+    partial(show, places=4) for show in (bold, number, products, softmax_of)
+)
 # Explanation and formula of each stage.
 _STAGES = {
     "query": (
@@ -78,7 +85,7 @@ def draw_step() -> None:
     task, options = as_task(experiment.generator), cast(RNNAttentionOptions, experiment.model)
     count, size = task.given(), options.hidden_size
     st.markdown(
-        "A network small enough to follow writes five letters backwards. Keep the stage "
+        "A network small enough to follow writes five letters backwards. Choose the stage "
         "`softmax` and move step t from 1 to 5: the largest share moves from the last source "
         "token to the first."
     )
@@ -99,8 +106,9 @@ def draw_step() -> None:
         )
     stage = choose("stage", tuple(_STAGES), "scores", key="decoder_stage", **KEPT)
     at = Chosen(t - 1, i - 1, c - 1)
-    small, steps = small_steps(experiment, tokens)
+    small = small_model(experiment)
     model = cast(EncodedRNN, small.model)
+    steps = decoder_steps(model, tokens)
     step, letters = steps[at.step], small.experiment.generator.vocabulary.symbols
     source, written = ([letters[token] for token in each] for each in (tokens, written_by(steps)))
     says, formula = _STAGES[stage]
@@ -173,13 +181,13 @@ def _line(
         column = min(at.component, step.query.size - 1)
         weight, shift = map(np.asarray, present(model.heads).query)
         terms = _products(step.state, weight[:, column])
-        bias, result = _short(shift[column]), _bold(step.query[column])
+        bias, result = _number(shift[column]), _bold(step.query[column])
         return rf"q_{{{t},{column + 1}}} = {terms} + ({bias}) = {result}"
     if stage == "scores":
         terms = _products(step.query, step.keys[at.source])
         return rf"e_{{{t},{i}}} = {terms} = {_bold(step.scores[at.source])}"
     if stage == "softmax":
-        share = _softmax(step.scores, step.pattern, at.source)
+        share = _softmax_of(step.scores, at.source, step.pattern)
         return rf"\alpha_{{{t},{i}}} = {share}"
     if stage == "a":
         terms = _products(step.pattern, step.encoded[:, at.component])
@@ -187,32 +195,11 @@ def _line(
     if stage == "state":
         names = (r"y_{t-1}W_x", "a_tW_a", r"h_{t-1}W_h", "b")
         parts = " + ".join(
-            rf"\underbrace{{({_short(part[at.component])})}}_{{{name}}}"
+            rf"\underbrace{{({_number(part[at.component])})}}_{{{name}}}"
             for part, name in zip(sums_apart(model, step), names, strict=True)
         )
         result = _bold(step.next_state[at.component])
         return rf"h_{{{t},{c}}} = \tanh\Big({parts}\Big) = {result}"
     letter = int(step.logits.argmax())
-    share = _softmax(step.logits, step.probabilities, letter)
+    share = _softmax_of(step.logits, letter, step.probabilities)
     return rf"p_{{{t}}}(\text{{{letters[letter]}}}) = {share}"
-
-
-def _softmax(
-    logits: Float[np.ndarray, " choices"], shares: Float[np.ndarray, " choices"], at: int
-) -> str:
-    powers = [f"e^{{{_short(logit)}}}" for logit in logits]
-    below = sum_of(powers, most=_MOST_TERMS)
-    return rf"\frac{{{powers[at]}}}{{{below}}} = {_bold(shares[at])}"
-
-
-def _products(left: Float[np.ndarray, " terms"], right: Float[np.ndarray, " terms"]) -> str:
-    terms = (f"({_short(a)})({_short(b)})" for a, b in zip(left, right, strict=True))
-    return sum_of(terms, most=_MOST_TERMS)
-
-
-def _bold(value: float | np.floating) -> str:
-    return rf"\mathbf{{{_short(value)}}}"
-
-
-def _short(value: float | np.floating) -> str:
-    return number(value, places=4)

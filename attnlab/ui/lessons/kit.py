@@ -26,6 +26,9 @@ KEPT: Mapping[str, Any] = MappingProxyType({"persist_state": "session"})
 
 _Value = TypeVar("_Value")
 
+# Terms of a sum in LaTeX; longer sums are abbreviated.
+_MOST_TERMS = 5
+
 
 def control_row(key: str | None = None) -> DeltaGenerator:
     """Return a container that puts its controls side by side."""
@@ -280,9 +283,39 @@ def number(value: float | np.floating, *, places: int | None = None) -> str:
     return rf"{digits} \times 10^{{{int(exponent)}}}" if exponent else digits
 
 
-def sum_of(terms: Iterable[str], *, most: int) -> str:
-    """Return a sum in LaTeX, with dots in the middle if it has more than `most` terms."""
+def bold(value: float | np.floating, *, places: int | None = None) -> str:
+    """Return `number` in bold, as the result of a line of arithmetic."""
+    return rf"\mathbf{{{number(value, places=places)}}}"
+
+
+def sum_of(terms: Iterable[str]) -> str:
+    """Return a sum in LaTeX, with dots in the middle if it has many terms."""
     terms = list(terms)
-    if len(terms) > most:
-        terms = [*terms[: most - 2], r"\dots", terms[-1]]
+    if len(terms) > _MOST_TERMS:
+        terms = [*terms[: _MOST_TERMS - 2], r"\dots", terms[-1]]
     return " + ".join(terms)
+
+
+def products(
+    left: Float[np.ndarray, " terms"],
+    right: Float[np.ndarray, " terms"],
+    *,
+    places: int | None = None,
+) -> str:
+    """Return the sum of the products of two vectors' components, in LaTeX."""
+    pairs = zip(left, right, strict=True)
+    return sum_of(f"({number(a, places=places)})({number(b, places=places)})" for a, b in pairs)
+
+
+def softmax_of(
+    scores: Float[np.ndarray, " keys"],
+    at: int,
+    shares: Float[np.ndarray, " keys"],
+    *,
+    places: int | None = None,
+) -> str:
+    """Return, in LaTeX, how the share at index `at` follows from the scores of a row."""
+    above = number(scores[at], places=places)
+    possible = scores[np.isfinite(scores)]
+    below = sum_of(f"e^{{{number(score, places=places)}}}" for score in possible)
+    return rf"\frac{{e^{{{above}}}}}{{{below}}} = {bold(shares[at], places=places)}"

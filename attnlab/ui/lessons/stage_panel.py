@@ -3,18 +3,16 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 import streamlit as st
 
 from attnlab.lessons.stages import Stages
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import on_dark
 from attnlab.ui.lessons.head_panel import Bench
-from attnlab.ui.lessons.kit import Grid, draw_grids, number, sum_of
+from attnlab.ui.lessons.kit import Grid, bold, draw_grids, number, products, softmax_of, sum_of
 
 _ALL = "all"
 _KEY = "step_stage"
-_MOST_TERMS = 6
 _TEXTS = {
     "queries": "Each input times :blue[W query] is a query.",
     "keys": "Each input times :red[W key] is a key.",
@@ -143,28 +141,25 @@ def _line(stage: str, bench: Bench, found: Stages, cell: Cell) -> str:
     if stage in _KINDS:
         return _projected(stage, bench, found, cell)
     if stage == "scores":
-        return rf"s_{{{at}}} = {_score(bench, found, cell)} = {_bold(found.scores[cell[:2]])}"
+        return rf"s_{{{at}}} = {_score(bench, found, cell)} = {bold(found.scores[cell[:2]])}"
     scaled = found.scaled[cell[:2]]
     if stage == "scaled":
         score = number(found.scores[cell[:2]])
         if not bench.switches.scaling:
-            return rf"1 \times {score} = {_bold(scaled)} \quad \text{{(scaling is off)}}"
-        return rf"\frac{{{score}}}{{\sqrt{{{found.keys.shape[1]}}}}} = {_bold(scaled)}"
+            return rf"1 \times {score} = {bold(scaled)} \quad \text{{(scaling is off)}}"
+        return rf"\frac{{{score}}}{{\sqrt{{{found.keys.shape[1]}}}}} = {bold(scaled)}"
     if stage == "masked":
-        return _mask_line(bench, cell) + _bold(found.masked[cell[:2]])
-    share = found.pattern[cell[:2]]
+        return _mask_line(bench, cell) + bold(found.masked[cell[:2]])
     if stage == "pattern":
-        scores = found.masked[cell.query]
-        below = (f"e^{{{number(score)}}}" for score in scores if np.isfinite(score))
-        above = number(scores[cell.key])
-        return rf"\frac{{e^{{{above}}}}}{{{sum_of(below, most=_MOST_TERMS)}}} = {_bold(share)}"
+        return softmax_of(found.masked[cell.query], cell.key, found.pattern[cell.query])
     column = min(cell.component, found.values.shape[1] - 1)
     if stage == "weighted":
-        result = _bold(found.weighted[cell.query, cell.key, column])
-        return rf"{number(share)} \times ({number(found.values[cell.key, column])}) = {result}"
+        share = number(found.pattern[cell[:2]])
+        result = bold(found.weighted[cell.query, cell.key, column])
+        return rf"{share} \times ({number(found.values[cell.key, column])}) = {result}"
     terms = (f"({number(part)})" for part in found.weighted[cell.query, :, column])
-    result = _bold(found.output[cell.query, column])
-    return rf"o_{{{cell.query + 1},{column + 1}}} = {sum_of(terms, most=_MOST_TERMS)} = {result}"
+    result = bold(found.output[cell.query, column])
+    return rf"o_{{{cell.query + 1},{column + 1}}} = {sum_of(terms)} = {result}"
 
 
 def _projected(stage: str, bench: Bench, found: Stages, cell: Cell) -> str:
@@ -173,10 +168,9 @@ def _projected(stage: str, bench: Bench, found: Stages, cell: Cell) -> str:
     inputs = (bench.asking if kind == "query" else bench.tables["inputs"])[at]
     weight, bias = getattr(bench.head, kind)
     column = min(cell.component, weight.shape[1] - 1)
-    terms = (f"({number(x)})({number(w)})" for x, w in zip(inputs, weight[:, column], strict=True))
     added = f" + {number(bias[column])}" if bench.switches.bias else ""
-    result = _bold(getattr(found, stage)[at, column])
-    total = sum_of(terms, most=_MOST_TERMS)
+    result = bold(getattr(found, stage)[at, column])
+    total = products(inputs, weight[:, column])
     return rf"{kind[0]}_{{{at + 1},{column + 1}}} = {total}{added} = {result}"
 
 
@@ -189,7 +183,7 @@ def _score(bench: Bench, found: Stages, cell: Cell) -> str:
         for q, k in zip(query, key, strict=True)
     )
     width = number(getattr(score, "bandwidth", 0))
-    return whole.format(sum=sum_of(terms, most=_MOST_TERMS), d=query.size, h=width)
+    return whole.format(sum=sum_of(terms), d=query.size, h=width)
 
 
 def _mask_line(bench: Bench, cell: Cell) -> str:
@@ -199,7 +193,3 @@ def _mask_line(bench: Bench, cell: Cell) -> str:
     if key > query:
         return rf"{key} > {query}\text{{: the key comes later and may not be seen: }}"
     return rf"{key} \le {query}\text{{: may be seen, the score stays }}"
-
-
-def _bold(value: float | np.floating) -> str:
-    return rf"\mathbf{{{number(value)}}}"
