@@ -141,6 +141,21 @@ def test_the_builder_makes_lessons_without_hints_and_in_large_type(app):
     assert "hints=off&type=large" in _link(app)
 
 
+def test_lessons_are_listed_with_their_links_and_replaced_by_title(app):
+    app.session_state["link_panel"] = True
+    app.run()
+    for title, text in (("[Masks]", "Find it."), ("Steps", "Train."), ("[Masks]", "Find both.")):
+        app.text_input(key="lesson_title").set_value(title).run()
+        app.text_area(key="lesson_text").set_value(text).run()
+        app.button(key="lesson_keep").click().run()
+    (listed,) = [each.value for each in app.markdown if "My lessons" in each.value]
+    masks, steps = [line for line in listed.splitlines() if line.startswith("- ")]
+    assert masks.endswith(f"(?{_link(app).partition('?')[2]})")
+    assert "Find+both" in masks
+    assert r"[\[Masks" in masks
+    assert "text=Train" in steps
+
+
 def test_a_link_is_drawn_as_a_qr_code_unless_it_is_too_long(app):
     app.session_state["link_panel"] = True
     app.run()

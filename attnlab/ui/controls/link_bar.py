@@ -22,7 +22,7 @@ from attnlab.ui.controls.form_state import (
     read_form,
 )
 from attnlab.ui.controls.lesson_controls import build_lesson, open_lesson, take_lesson
-from attnlab.ui.core.display import TRAIN_PAGE
+from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_lesson_words, draw_warning
 from attnlab.ui.core.server import lessons_folder
@@ -30,8 +30,8 @@ from attnlab.ui.core.session_library import session_run
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
 _MOST_NOTICES = 10
-# The parameter that names a lesson of the server.
-_NAMED = "lesson"
+# The parameter that names a lesson of the server, and the lessons that the user listed.
+_NAMED, _MINE = "lesson", "my_lessons"
 _BARE, _OWN, _ALL = "address_is_bare", "link_own", "link_all"
 # Hosts that other computers cannot reach.
 _LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -232,20 +232,28 @@ def draw_link_panel(form: Experiment | OptionError) -> None:
         with st.container(border=True):
             draw_lesson_words(lesson.title, lesson.text, key="lesson_preview")
     if lesson != Lesson():
-        draw_address(to_query(form, lesson), key="lesson")
+        query = to_query(form, lesson)
+        draw_address(query, key="lesson")
+        kept = {lesson.title or "without a title": query}
+        draw_button("Add to my lessons", "lesson_keep", "playlist_add", _my_lessons().update, kept)
+    if _my_lessons():
+        _draw_lesson_list("My lessons", _my_lessons())
+        st.caption("This list ends with the session. A lesson of the same title is replaced.")
     folder = lessons_folder()
     if folder is not None and open_lesson() == Lesson():
-        _draw_named_lessons(folder)
+        named = {name: {_NAMED: name} for name in lesson_names(folder)}
+        _draw_lesson_list("Lessons of this server", named)
 
 
-def _draw_named_lessons(folder: Path) -> None:
-    """Draw a list of links to the lessons of the server."""
-    st.markdown("**Lessons of this server**")
-    names = lesson_names(folder)
-    if names:
-        st.markdown("\n".join(f"- [{name}](?{urlencode({_NAMED: name})})" for name in names))
-    else:
-        st.caption("There are none yet.")
+def _my_lessons() -> dict[str, dict[str, str]]:
+    """Return the parameters of the lessons that the user listed in this session, by title."""
+    return st.session_state.setdefault(_MINE, {})
+
+
+def _draw_lesson_list(title: str, lessons: Mapping[str, Mapping[str, str]]) -> None:
+    """Draw a list of links to lessons, which have names and address parameters."""
+    lines = [f"- [{as_text(name)}](?{urlencode(query)})" for name, query in lessons.items()]
+    st.markdown("\n".join([f"**{title}**", "", *(lines or ["There are none yet."])]))
 
 
 def draw_address(query: Mapping[str, str], *, key: str = "page") -> None:
