@@ -22,6 +22,7 @@ from attnlab.ui.inspect.training_panel import (
     draw_sequence_choice,
     draw_training,
     edited_days,
+    run_to_inspect,
 )
 from attnlab.ui.inspect.two_runs_panel import draw_two_runs
 from attnlab.ui.inspect.view import draw_view
@@ -36,11 +37,12 @@ follow_run_file(run)
 if open_finished_run(run, read_form()):
     # Resuming sets controls, which must come before any is drawn.
     st.rerun()
-snapshot = run.snapshot()
 
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Inspect", anchor=False, width="content")
-    draw_training(run, read_form(), snapshot)
+    draw_training(run, read_form(), run.snapshot())
+run = run_to_inspect(run)
+snapshot = run.snapshot()
 if snapshot.latest is None:
     draw_preparation(run, snapshot)
 elif is_of_task(snapshot):

@@ -1,7 +1,8 @@
 """Make the results that pages open with: `python -m tools.examples [NAME ...]`.
 
-Writes `attnlab/lessons/examples.json`; with names, only these are made and the others are kept. It
-takes about five minutes on two cores. While it measures times, nothing else should run.
+Writes `examples.json` and `example.run` in `attnlab/lessons/`; with names, only these are made and
+the others are kept. It takes about five minutes on two cores. While it measures times, nothing else
+should run.
 """
 
 import argparse
@@ -29,14 +30,18 @@ from attnlab.lessons.costs import (
     measure_generation,
 )
 from attnlab.lessons.sweep import run_sweep, usual_sweep
-from attnlab.runs.history import Curve
+from attnlab.runs.history import Curve, empty_history
 from attnlab.runs.library.summary import record_of
+from attnlab.runs.storage import Run, save_run
 from attnlab.training.experiment import Experiment, to_json
+from attnlab.training.loop import Progress, run
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from tools.published import made
 
 _FILE = Path(examples.__file__).with_name(examples.FILE)
 _D_ATTN, _LONGEST, _GENERATED = 32, 4_096, 512
+# The name of the run, and which of its checkpoints are kept: each has all weights of the model.
+_RUN, _EVERY = "run", 6
 
 
 def main(names: Iterable[str]) -> None:
@@ -44,6 +49,9 @@ def main(names: Iterable[str]) -> None:
     kept = json.loads(_FILE.read_text(encoding="utf-8")) if _FILE.exists() else {}
     for name in names:
         began = time.perf_counter()
+        if name == _RUN:
+            save_run(_short_run(), _FILE.with_name(examples.RUN_FILE))
+            continue
         kept[name] = {"made": dataclasses.asdict(made(f"{os.cpu_count()} cores")), **MAKERS[name]()}
         text = to_text({name: kept[name] for name in MAKERS if name in kept})
         _FILE.write_text(text, encoding="utf-8")
@@ -118,6 +126,17 @@ def _record(experiment: Experiment) -> dict[str, Any]:
     return json.loads(to_json(experiment))
 
 
+def _short_run() -> Run:
+    """Train the run that Inspect opens with; keep a few of its checkpoints."""
+    experiment, history = PRESETS[FIRST_PRESET].experiment, empty_history()
+    for event in run(experiment):
+        history = history.after(event)
+        if isinstance(event, Progress):
+            state = event.state
+    few = dataclasses.replace(history, checkpoints=history.checkpoints[::_EVERY])
+    return Run(experiment, state, few)
+
+
 # In the order of the file.
 MAKERS: Mapping[str, Callable[[], dict[str, Any]]] = MappingProxyType(
     {
@@ -131,5 +150,5 @@ MAKERS: Mapping[str, Callable[[], dict[str, Any]]] = MappingProxyType(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*MAKERS, []], metavar="NAME")
-    main(parser.parse_args().names or MAKERS)
+    parser.add_argument("names", nargs="*", choices=[*MAKERS, _RUN, []], metavar="NAME")
+    main(parser.parse_args().names or [*MAKERS, _RUN])

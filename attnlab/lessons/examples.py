@@ -1,4 +1,4 @@
-"""Results that pages show until the user has computed some.
+"""Results and a run that pages show until the user has computed some.
 
 `python -m tools.examples` makes them.
 """
@@ -19,10 +19,13 @@ from attnlab.lessons.costs import CostProgress, Measured
 from attnlab.lessons.sweep import Sweep, SweepProgress, Track
 from attnlab.optimum import Best
 from attnlab.runs.library.summary import summary_in
+from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.run_summary import RunSummary
+from attnlab.runs.storage import Run, from_bytes
 from attnlab.training.experiment import from_json_record
 
-FILE = "examples.json"
+FILE, RUN_FILE = "examples.json", "example.run"
+_UNREADABLE = "The example that comes with attnlab cannot be read. Install attnlab again."
 
 
 class Example(NamedTuple):
@@ -47,14 +50,28 @@ def shipped_example(name: str) -> Example:
     Raises:
         AttnlabError: If the file is missing or damaged.
     """
-    file = importlib.resources.files("attnlab.lessons").joinpath(FILE)
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))[name]
+        record = json.loads(_bytes_of(FILE))[name]
         of, result = _READERS[name](record)
         return Example(of, result, Made(**record["made"]))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        problem = "The example that comes with attnlab cannot be read. Install attnlab again."
-        raise AttnlabError(problem) from error
+        raise AttnlabError(_UNREADABLE) from error
+
+
+def shipped_run() -> Run:
+    """Read the finished run that Inspect opens with.
+
+    Raises:
+        AttnlabError: If the file is missing or damaged.
+    """
+    try:
+        return from_bytes(_bytes_of(RUN_FILE))
+    except (OSError, RunFileError) as error:
+        raise AttnlabError(_UNREADABLE) from error
+
+
+def _bytes_of(file: str) -> bytes:
+    return importlib.resources.files("attnlab.lessons").joinpath(file).read_bytes()
 
 
 def _comparison(record: Mapping[str, Any]) -> tuple[Grid, ComparedRuns]:

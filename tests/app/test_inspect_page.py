@@ -119,12 +119,25 @@ def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
     assert not np.allclose(_table(page, names[1])["probability"], before)
 
 
-def test_an_untrained_run_is_trained_on_the_page(app):
+def _example_notes(page):
+    return [info.value for info in page.info if "**Example run**" in info.value]
+
+
+@pytest.mark.slow
+def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_trained_on_the_page(app):
     # A link that opens this page is the first that a visitor sees.
     page = _open(app)
+    while "Map: attends" not in page.session_state["session"].charts:
+        page.run()
+        assert not page.exception
+    (note,) = _example_notes(page)
+    assert "which comes with attnlab" in note
+    assert "trained for 2,000 steps" in note
+    page.button(key="edit_day_4").click().run()
+    assert "The next day" in page.session_state["session"].charts
+    assert page.session_state["session"].run.snapshot().state == "idle"
     button = page.button(key="inspect_train")
     assert button.label == "Train here"
-    assert not page.session_state["session"].charts
     page.session_state["steps"] = 3
     page.run()
     assert any("3 steps" in text.value for text in page.markdown)
@@ -135,6 +148,7 @@ def test_an_untrained_run_is_trained_on_the_page(app):
     assert run.experiment.training.steps == 3
     page.run()
     assert "The next day" in page.session_state["session"].charts
+    assert not _example_notes(page)
     assert "inspect_train" not in [button.key for button in page.button]
 
 

@@ -71,6 +71,8 @@ def test_it_opens_all_pages_with_their_settings_and_trains_with_a_class_of_a_use
         for page in PAGES:
             train.page.goto(f"{server.url}/{page}")
             expect(train.page.locator("h1").first).to_have_text(title_of(page))
+            if page == "inspect":
+                expect(train.page.get_by_text("Example run")).to_be_visible()
         assert server.interrupt() == 0
     finally:
         server.stop()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -16,6 +16,7 @@ from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.server import work_queue
 from attnlab.ui.core.session import session
 
+_Example = TypeVar("_Example")
 # The first items include compilation, so their speed says little about the others.
 _SECONDS_TO_ESTIMATE = 3.0
 
@@ -79,7 +80,7 @@ def draw_source(
     job = job_of(name)
     with st.container(key=f"{name}_source"):
         if job is None:
-            example = _example_of(name)
+            example = readable_example(partial(shipped_example, name))
             words = invitation
             if example is not None:
                 made = example.made
@@ -98,9 +99,10 @@ def draw_source(
     return job
 
 
-def _example_of(name: str) -> Example | None:
+def readable_example(read: Callable[[], _Example]) -> _Example | None:
+    """Return the example that `read` returns; if its file is damaged, draw a warning instead."""
     try:
-        return shipped_example(name)
+        return read()
     except AttnlabError as error:
         draw_warning(str(error), icon=":material/broken_image:")
         return None

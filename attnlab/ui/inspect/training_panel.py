@@ -5,6 +5,7 @@ import streamlit as st
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators.vocabulary import Vocabulary
+from attnlab.lessons.examples import shipped_run
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.snapshot import Snapshot
@@ -12,6 +13,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form_problem
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.jobs import readable_example
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.session_library import shelve_run
 from attnlab.ui.train.cursor import NOW
@@ -51,7 +53,7 @@ def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapsh
 def _offer(form: Experiment, snapshot: Snapshot, *, untrained: bool) -> str:
     if untrained:
         return (
-            f"Not trained yet: `{form.generator.name}`, {form.length} "
+            f"Your settings are not trained yet: `{form.generator.name}`, {form.length} "
             f"{form.generator.position_word}s, model "
             f"`{form.model.name}`, {form.training.steps:,} steps, seed {form.seed}."
         )
@@ -67,19 +69,40 @@ def _train(run: LiveRun, form: Experiment) -> None:
     run.start()
 
 
+def run_to_inspect(run: LiveRun) -> LiveRun:
+    """Return the session's run or, while it has no result, the example, with a note about it."""
+    snapshot = run.snapshot()
+    if snapshot.latest is not None or snapshot.preparing:
+        return run
+    example = readable_example(example_run)
+    if example is None:
+        return run
+    made = example.experiment
+    st.info(
+        f"**Example run**, which comes with attnlab: `{made.generator.name}`, {made.length} "
+        f"{made.generator.position_word}s, model `{made.model.name}`, trained for "
+        f"{made.training.steps:,} steps. **Train here** replaces it with a run of your settings.",
+        icon=":material/inventory_2:",
+    )
+    return example
+
+
+@st.cache_resource(show_spinner=False)
+def example_run() -> LiveRun:
+    """Return the run that comes with attnlab; all sessions look at the same one."""
+    stored = shipped_run()
+    example = LiveRun(stored.experiment)
+    example.resume(stored)
+    return example
+
+
 def draw_preparation(run: LiveRun, snapshot: Snapshot) -> None:
-    """Draw that the model is being prepared or, if there is none, what this page shows."""
+    """Draw the progress of a run whose first results are being computed."""
 
     def draw() -> None:
-        now = run.snapshot()
-        if now.preparing:
+        if (now := run.snapshot()).preparing:
             draw_status(now)
             st.progress(0.0)
-        else:
-            st.markdown(
-                "See what a trained model attends to, what it depends on, and what it should "
-                "depend on. Press **Train here**, or load a saved run below."
-            )
 
     draw_while(lambda: run.snapshot().preparing, draw, key="preparing", waited=snapshot.preparing)
 
