@@ -19,19 +19,20 @@ ensure_shell()
 with st.sidebar:
     form = draw_form()
 
-st.title("Compare", anchor=False)
+with st.container(key="heading"):
+    st.title("Compare", anchor=False)
 st.markdown(
     f"Compare settings over several {link_to('seed', 'seeds')}, with "
-    f"{link_to('confidence interval', 'confidence intervals')} and the best possible score. "
+    f"{link_to('confidence interval', 'intervals')} and the best possible score. "
     "Everything you do not vary comes from the sidebar."
 )
 draw_notices()
-grid = None
 if isinstance(form, OptionError):
     draw_form_problem(form)
+    grid = base = None
 else:
-    grid = draw_choice(form)
-source = draw_start(grid)
+    grid, base = draw_choice(form), form
+source = draw_start(grid, base)
 rows = draw_results(source)
 if any(row.finished for row in rows):
     labels = setting_labels(rows)

@@ -242,7 +242,7 @@ COMPARISONS = MappingProxyType(
     {
         FIRST_COMPARISON: ComparisonPreset(
             "Does attention beat a linear model?",
-            "A linear model, an attention head and a transformer learn the sidebar's process.",
+            "Linear model, attention head and transformer learn the sidebar's process.",
             Grid((("model", ("linear", "attention", "transformer")),), seeds=5),
         ),
         "published-table": ComparisonPreset(

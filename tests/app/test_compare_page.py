@@ -53,8 +53,8 @@ def test_a_link_holds_the_whole_comparison(page):
     assert page.number_input(key="compare_seeds").value == 2
     assert "2 settings × 2 seeds = 4 runs" in texts(page)
     assert "rough guess" in texts(page)
+    page.multiselect(key="compare_more").set_value(["length", "learning_rate"]).run()
     page.text_input(key="vary_length").set_value("5, 8").run()
-    page.multiselect(key="compare_more").set_value(["learning_rate"]).run()
     page.text_input(key="vary_learning_rate").set_value("0.01,0.1,1").run()
     assert "12 settings × 2 seeds = 24 runs" in texts(page)
     assert not page.exception
@@ -90,6 +90,7 @@ def test_what_a_link_asks_for_in_vain_is_told():
     ],
 )
 def test_values_that_make_no_sense_are_told_and_harm_nothing(page, key, text, words):
+    page.multiselect(key="compare_more").set_value([key.removeprefix("vary_")]).run()
     page.text_input(key=key).set_value(text).run()
     assert not page.exception
     assert (words is None) == (not page.error)
@@ -151,7 +152,8 @@ def test_a_task_of_fewer_sources_than_a_run_has_by_default():
     assert list(table["n"]) == ["2 of 2"] * 2
     assert all("±" in shown or "in all 2" in shown for shown in table["exact match"])
     # The length follows from the hand.
-    assert "vary_length" not in {each.key for each in page.text_input}
+    further = page.multiselect(key="compare_more").options
+    assert not any(label.startswith("length") for label in further)
     page.segmented_control(key="compare_figure").set_value("exact_match").run()
     assert not page.exception
     assert not page.error
@@ -160,6 +162,7 @@ def test_a_task_of_fewer_sources_than_a_run_has_by_default():
 
 @pytest.mark.slow
 def test_runs_are_made_once_and_read(page):
+    page.multiselect(key="compare_more").set_value(["length"]).run()
     page.text_input(key="vary_length").set_value("5,6").run()
     _finish(page)
     assert "done: 100% · 8 of 8 runs" in progress(page)

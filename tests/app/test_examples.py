@@ -26,9 +26,7 @@ LABEL = "**Example result**"
 
 def notes(page) -> list[str]:
     """What is said of the results below, one for each that is not of the user's own settings."""
-    return [
-        info.value for info in page.info if "**Compare**" in info.value or "Press" in info.value
-    ]
+    return [each.value for each in (*page.info, *page.caption) if "Press" in each.value]
 
 
 def example_notes(page) -> list[str]:

@@ -10,7 +10,6 @@ from attnlab.comparisons.grid import (
     FIRST_COMPARISON,
     MOST_SEEDS,
     PRESET,
-    ComparisonPreset,
     Grid,
     Varied,
     alternatives,
@@ -77,7 +76,7 @@ def draw_menu(label: str, names: Sequence[str], key: str, default: int = 0, **op
 
 SEEDS, MORE, PRESET_KEY = "compare_seeds", "compare_more", "compare_preset"
 # Options that always have a control, in their order on screen.
-FIRST = ("generator", "model", "length", "d_attn")
+FIRST = ("generator", "model")
 
 
 def key_of(name: str) -> str:
@@ -104,7 +103,8 @@ def further_options(base: Experiment) -> tuple[str, ...]:
     registry = present(options_of(Experiment)["generator"].registry)
     chosen += [registry[n] for n in _values("generator") or (base.generator.name,) if n in registry]
     chosen = [base.model if type(base.model) is kind else kind for kind in chosen]
-    names: dict[str, None] = {"preset": None}
+    # The length of a task follows from its other options.
+    names = dict.fromkeys([PRESET, "length"] if base.generator.own_length() is None else [PRESET])
     for part in (base.training, *chosen):
         names |= dict.fromkeys(field.name for field in fields(part))
     return tuple(name for name in names if name not in (*FIRST, "seed", "training"))
@@ -185,8 +185,19 @@ def draw_choice(base: Experiment) -> Grid | None:
     Options that are not varied have their values in `base`.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        chosen = _draw_presets()
-        _draw_more(base)
+        st.selectbox(
+            "question",
+            [_OWN, *COMPARISONS],
+            format_func=lambda name: COMPARISONS[name].title if name in COMPARISONS else name,
+            key=PRESET_KEY,
+            on_change=_apply_preset,
+            persist_state="session",
+            width=290,
+            help="A named comparison. Choosing one sets the controls beside it and, for most, the "
+            "settings of the sidebar.",
+        )
+        for name in FIRST:
+            _draw_alternatives(name, base)
         number_field(
             "seeds",
             1,
@@ -198,14 +209,6 @@ def draw_choice(base: Experiment) -> Grid | None:
             "settings use the same seeds, and the same data if process, length and sizes are "
             "equal.",
         )
-    if chosen is not None:
-        st.caption(chosen.description)
-    # A task has no control for the length, which follows from its other options.
-    has_own_length = base.generator.own_length() is not None
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        for name in FIRST:
-            if name != "length" or st.session_state.get(key_of(name)) or not has_own_length:
-                _draw_alternatives(name, base)
         for name in st.session_state.get(MORE, ()):
             _draw_alternatives(name, base)
     try:
@@ -215,20 +218,10 @@ def draw_choice(base: Experiment) -> Grid | None:
         return None
 
 
-def _draw_presets() -> ComparisonPreset | None:
-    """Draw the menu of named comparisons; return the chosen one."""
-    st.selectbox(
-        "question",
-        [_OWN, *COMPARISONS],
-        format_func=lambda name: COMPARISONS[name].title if name in COMPARISONS else name,
-        key=PRESET_KEY,
-        on_change=_apply_preset,
-        persist_state="session",
-        width=420,
-        help="A named comparison. Choosing one sets the controls below and, for most, the settings "
-        "of the sidebar.",
-    )
-    return COMPARISONS.get(st.session_state[PRESET_KEY])
+def draw_description() -> None:
+    """Draw one line on the named comparison that is chosen, if one is."""
+    if (chosen := COMPARISONS.get(st.session_state[PRESET_KEY])) is not None:
+        st.caption(chosen.description)
 
 
 def _apply_preset() -> None:
@@ -238,7 +231,8 @@ def _apply_preset() -> None:
         choose(chosen.grid)
 
 
-def _draw_more(base: Experiment) -> None:
+def draw_more(base: Experiment) -> None:
+    """Draw the choice of further options to vary; each has a control in `draw_choice`."""
     names = further_options(base)
     # Options of parts that are no longer selected stay until the user removes them.
     st.multiselect(
@@ -246,11 +240,10 @@ def _draw_more(base: Experiment) -> None:
         list(dict.fromkeys((*names, *st.session_state.get(MORE, ())))),
         format_func=option_label,
         key=MORE,
-        placeholder="add an option",
-        width=300,
+        placeholder="vary also …",
+        label_visibility="collapsed",
+        width=200,
         persist_state="session",
-        help="Any other option of the chosen process, model and training. Each one gets a field "
-        "for its alternatives.",
     )
 
 
@@ -263,7 +256,7 @@ def _draw_alternatives(name: str, base: Experiment) -> None:
             choices,
             key=key_of(name),
             placeholder=_value_of(name, base),
-            width=350 if name == "model" else 240,
+            width=340 if name == "model" else 170,
             persist_state="session",
         )
         return

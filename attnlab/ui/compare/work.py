@@ -23,7 +23,7 @@ from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Limits, check_comparison
-from attnlab.ui.compare.choice import choose, option_label
+from attnlab.ui.compare.choice import choose, draw_description, draw_more, option_label
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, job_of, start_job
@@ -178,10 +178,10 @@ def begun_plan() -> Plan | None:
     return None if job is None else job.of
 
 
-def draw_start(grid: Grid | None) -> Job | Example | None:
-    """Draw the size of the chosen comparison, its buttons, and the source of the results below.
+def draw_start(grid: Grid | None, base: Experiment | None) -> Job | Example | None:
+    """Draw the buttons and the size of the chosen comparison, and the source of the results below.
 
-    Return this source, as `draw_source` does.
+    Return this source, as `draw_source` does. `base` are the settings of the sidebar, if valid.
     """
     plan = problem = None
     if grid is not None:
@@ -194,9 +194,13 @@ def draw_start(grid: Grid | None) -> Job | Example | None:
         start_comparison(plan)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_job_buttons(WORK, "Compare", partial(start_comparison, plan))
-        with st.container(key="compare_size"):
+        with st.container(key="compare_size", gap=None):
+            if base is not None:
+                draw_description()
             if plan is not None:
                 st.markdown(_size(plan))
+        if base is not None:
+            draw_more(base)
     if problem is not None:
         draw_error(str(problem))
     with st.container(horizontal=True, vertical_alignment="center"):

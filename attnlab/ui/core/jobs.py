@@ -81,14 +81,15 @@ def draw_source(
     with st.container(key=f"{name}_source"):
         if job is None:
             example = readable_example(partial(shipped_example, name))
-            words = invitation
-            if example is not None:
-                made = example.made
-                words = (
-                    f"**Example result**: {of_example(example.of)}; computed {made.date} with "
-                    f"attnlab {made.attnlab} on {made.machine}. {invitation}"
-                )
-            st.info(words, icon=":material/inventory_2:")
+            if example is None:
+                st.info(invitation)
+                return None
+            made = example.made
+            # As a caption, since a box would push the result out of the first window.
+            st.caption(
+                f":material/inventory_2: **Example result**: {of_example(example.of)}; computed "
+                f"{made.date} with attnlab {made.attnlab} on {made.machine}. {invitation}"
+            )
             return example
         if job.of != plan:
             st.info(
