@@ -11,7 +11,6 @@ from jaxtyping import Float
 from attnlab.comparisons.intervals import (
     LEVEL,
     Interval,
-    check_level,
     exactly,
     normal_quantile,
     student_interval,
@@ -49,7 +48,7 @@ class Gap:
 
     Each of `PARTS` is in one term. The means of the terms sum to the mean of `total`; each interval
     is for its term alone. The model's part is at least `model_at_least` and at most
-    `model_at_most`; each bound is correct with probability `level` or more.
+    `model_at_most`; each bound is correct with probability `LEVEL` or more.
     """
 
     total: Interval
@@ -58,14 +57,14 @@ class Gap:
     model_at_most: float
 
 
-def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
+def gap_of(row: Row, rows: Iterable[Row] = ()) -> Gap:
     """Return the gap of a setting, using the other `rows` that were run.
 
     `model`: r − floor, where r is the lowest loss that the model can reach with any weights. It is
     exact if the model `attains_reachable` and r is not sampled, as for `linear` on small processes.
     Otherwise it is bounded: from below by what the model cannot see, from above by its best run
     with any training. The upper bound is the lowest of the upper confidence limits of all its test
-    losses, each at 1 - (1 - level)/k for k of them (Bonferroni), since the best of many is also the
+    losses, each at 1 - (1 - LEVEL)/k for k of them (Bonferroni), since the best of many is also the
     luckiest.
 
     `data`: mean loss with the fixed training set − mean loss with fresh sequences, all else equal,
@@ -80,7 +79,6 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     seed has a separate test set; the error of an estimated floor is added (`widened`). Raises
     `OptionError` for a setting without a finished run.
     """
-    check_level(level)
     if not row.finished:
         raise OptionError("seeds", 0, "no run of the setting is finished", "Run it first")
     rows = tuple(rows)
@@ -93,8 +91,8 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     errors = [of_tests[seed] for seed in seeds]
 
     def above_floor(values: Float[np.ndarray, " seeds"]) -> Interval:
-        over_seeds = student_interval(values, level, errors=errors)
-        return widened(over_seeds.plus(-floor.nll), floor.nll_stderr, level)
+        over_seeds = student_interval(values, errors=errors)
+        return widened(over_seeds.plus(-floor.nll), floor.nll_stderr)
 
     reachable = reachable_by(experiment)
     least = None
@@ -106,20 +104,18 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     if least is None:
         terms = [Term(("model", *parts), above_floor(trained))]
     else:
-        of_model = widened(exactly(least - floor.nll), floor.nll_stderr, level)
-        beyond = student_interval(trained, level, errors=errors).plus(-least)
+        of_model = widened(exactly(least - floor.nll), floor.nll_stderr)
+        beyond = student_interval(trained, errors=errors).plus(-least)
         terms = [Term(("model",), of_model), Term(parts, beyond)]
     if not fixed:
         terms.append(Term(("data",), exactly(0.0)))
     elif fresh is not None:
-        terms.append(Term(("data",), student_interval(losses - trained, level)))
-    at_least, at_most = _model_bounds(row, rows, reachable, level)
+        terms.append(Term(("data",), student_interval(losses - trained)))
+    at_least, at_most = _model_bounds(row, rows, reachable)
     return Gap(above_floor(losses), tuple(terms), at_least, at_most)
 
 
-def _model_bounds(
-    row: Row, rows: Sequence[Row], reachable: Best | None, level: float
-) -> tuple[float, float]:
+def _model_bounds(row: Row, rows: Sequence[Row], reachable: Best | None) -> tuple[float, float]:
     floor, experiment = present(row.references).best, row.experiment
     runs: dict[Experiment, Any] = {run.experiment: run.evaluation for run in row.finished}
     for other in rows:
@@ -131,11 +127,11 @@ def _model_bounds(
     # An estimated floor is one more quantity that must be within its limit.
     statements = len(found) + (floor.nll_stderr > 0)
     if reachable is not None and reachable.exact:
-        margin = normal_quantile(level) * floor.nll_stderr
+        margin = normal_quantile(LEVEL) * floor.nll_stderr
         at_least = max(0.0, reachable.nll - floor.nll - margin)
     else:
         at_least = 0.0
-    far = normal_quantile(1 - (1 - level) / statements)
+    far = normal_quantile(1 - (1 - LEVEL) / statements)
     limit = min(test.nll + far * test.nll_stderr for test in found)
     # By chance a test may be better than possible.
     return at_least, max(at_least, limit - floor.nll + far * floor.nll_stderr)

@@ -22,6 +22,7 @@ from attnlab.comparisons.recording import (
     NOTHING,
     Metric,
     Recording,
+    in_words,
     measure,
     metrics_at,
     paths_of,
@@ -143,8 +144,6 @@ def result_from(answer: Answer) -> RunSummary:
 # For an executor with an unknown number of workers: enough for a cluster, few enough to keep its
 # scheduler's queue small.
 _MOST_SUBMITTED = 1_000
-# For messages of errors that are not attnlab's.
-_MOST_CHARACTERS = 300
 
 
 def run_all(
@@ -321,7 +320,7 @@ def _elsewhere(
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 experiment = running.pop(future)
-                error = _error_of(future)
+                error = CancelledError() if future.cancelled() else future.exception()
                 if error is None:
                     yield result_from(future.result())
                 elif isinstance(error, BrokenExecutor) and not alone:
@@ -348,13 +347,6 @@ def _submit(executor: Executor, experiment: Experiment, recording: Recording) ->
         return future
 
 
-def _error_of(future: Future) -> BaseException | None:
-    try:
-        return future.exception()
-    except CancelledError as error:
-        return error
-
-
 def _why_lost(error: BaseException, executor: Executor | None) -> tuple[str, str]:
     """Return state and reason of a run without a result."""
     if isinstance(error, OptionError):
@@ -365,9 +357,4 @@ def _why_lost(error: BaseException, executor: Executor | None) -> tuple[str, str
         return "failed", "Its worker process was killed twice, the second time with no other run."
     if isinstance(error, BrokenExecutor | CancelledError):
         return "interrupted", "The workers are gone. Begin the comparison again with new ones."
-    return "failed", _in_words(error)
-
-
-def _in_words(error: BaseException) -> str:
-    text = f"{type(error).__name__}: {error}"
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} …"
+    return "failed", in_words(error)

@@ -21,7 +21,7 @@ Metric = Callable[[AbstractModel, Setup], float]
 
 _TESTS = 24
 # For messages of errors that are not attnlab's.
-_MOST_CHARACTERS = 200
+_MOST_CHARACTERS = 300
 
 
 def sparse_plan(steps: int) -> EvaluationPlan:
@@ -105,7 +105,7 @@ def _measure(name: str, metric: Metric, model: AbstractModel, setup: Setup, step
         raise
     # A user's function may raise anything; the error becomes the reason of this run's row.
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"[:_MOST_CHARACTERS]
+        reason = in_words(error)
         raise AttnlabError(
             f"The metric {quoted(name)} failed at step {step:,}: {reason}"
         ) from error
@@ -114,6 +114,12 @@ def _measure(name: str, metric: Metric, model: AbstractModel, setup: Setup, step
             f"The metric {quoted(name)} is {value} at step {step:,}. Return a finite number."
         )
     return value
+
+
+def in_words(error: BaseException) -> str:
+    """Return the type and the first 300 characters of an error that is not attnlab's."""
+    text = f"{type(error).__name__}: {error}"
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} …"
 
 
 def series_of(measured: Mapping[int, Mapping[str, float]]) -> dict[str, tuple]:

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from attnlab.configuration.options import Finding, OptionError, Options, options_of, quoted
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best
-from attnlab.optimum.best import best_when_told
+from attnlab.optimum.best import best_from_positions
 
 # Keys of `Trace.values`.
 WEIGHTS_BY_POSITION, HIDDEN_STATES = "weights by position", "hidden states"
@@ -242,7 +242,7 @@ class AbstractModelOptions(Options, abc.ABC):
         seen = self.sees(position, length)
         if len(seen) == length and self.sees_order():
             return None
-        return best_when_told(generator, length, position, seen, ordered=self.sees_order())
+        return best_from_positions(generator, length, position, seen, ordered=self.sees_order())
 
     def findings(self, *, loss: str, length: int) -> Iterator[Finding]:
         """Yield a finding for each setting that prevents learning with `loss`."""

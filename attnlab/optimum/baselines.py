@@ -55,15 +55,15 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
         possible = sequences.weight > 0
         features, target, weight = (part[possible] for part in (features, target, sequences.weight))
         weights, converged = _minimise(features, target, weight)
-        log_probs = _log_probs(features, weights)
-        loss = -(target * log_probs).sum(axis=1)
-        right = np.take_along_axis(target, log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
+    else:
+        half = len(features) // 2
+        weights, converged = _minimise(features[:half], target[:half], np.full(half, 1 / half))
+        features, target = features[half:], target[half:]
+    log_probs = _log_probs(features, weights)
+    loss = -(target * log_probs).sum(axis=1)
+    right = np.take_along_axis(target, log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
+    if sequences.exact:
         return Best(float(weight @ loss), float(weight @ right), bounded=not converged)
-    half = len(features) // 2
-    weights, converged = _minimise(features[:half], target[:half], np.full(half, 1 / half))
-    log_probs = _log_probs(features[half:], weights)
-    loss = -(target[half:] * log_probs).sum(axis=1)
-    right = np.take_along_axis(target[half:], log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
     nll, nll_stderr = mean_and_error(loss)
     accuracy, accuracy_stderr = mean_and_error(right)
     return Best(nll, accuracy, nll_stderr, accuracy_stderr, bounded=not converged)

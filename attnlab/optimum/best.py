@@ -244,7 +244,7 @@ def _of_tokens(
 _SAMPLED = 20_000
 
 
-def best_when_told(
+def best_from_positions(
     generator: AbstractGenerator,
     length: int,
     position: int,
@@ -257,24 +257,13 @@ def best_when_told(
     If not `ordered`, only the token at `position` and the count of each token are known. The result
     is exact if the sequences can be enumerated, and otherwise from a sample.
     """
-    sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
-    told = _told(sequences.tokens, position, seen, ordered, generator.vocabulary.size)
-    possible = sequences.weight > 0
-    _, group = np.unique(told[possible], axis=0, return_inverse=True)
-    final = sequences.probs[possible, -1]
-    if not sequences.exact:
-        return best_from_sampled_groups(group, final)
-    return best_from_groups(group, final, sequences.weight[possible])
-
-
-def _told(
-    tokens: Int[np.ndarray, "sequences length"],
-    position: int,
-    seen: tuple[int, ...],
-    ordered: bool,
-    vocab: int,
-) -> Int[np.ndarray, "sequences features"]:
-    if ordered:
-        return tokens[:, list(seen)]
-    counts = (tokens[:, list(seen), None] == np.arange(vocab)).sum(axis=1)
-    return np.concatenate([tokens[:, [position]], counts], axis=1)
+    tokens, weight, probs, exact = weighted_sequences(generator, length, sampled=_SAMPLED)
+    known = tokens[:, list(seen)]
+    if not ordered:
+        counts = (known[:, :, None] == np.arange(generator.vocabulary.size)).sum(axis=1)
+        known = np.concatenate([tokens[:, [position]], counts], axis=1)
+    possible = weight > 0
+    _, group = np.unique(known[possible], axis=0, return_inverse=True)
+    if not exact:
+        return best_from_sampled_groups(group, probs[possible, -1])
+    return best_from_groups(group, probs[possible, -1], weight[possible])

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -80,41 +81,39 @@ def _is_shared(leaf: Any) -> bool:
     return isinstance(leaf, Shared)
 
 
-def _axes(beliefs: PyTree) -> PyTree:
-    """Return axes for `vmap`: every part of a belief has a batch axis, except the shared ones."""
-    return jax.tree.map(lambda leaf: None if _is_shared(leaf) else 0, beliefs, is_leaf=_is_shared)
+def _split(beliefs: PyTree) -> tuple[PyTree, PyTree]:
+    """Return the parts with a batch axis, and the shared parts, each with None for the rest."""
+    return eqx.partition(beliefs, lambda leaf: not _is_shared(leaf), is_leaf=_is_shared)
+
+
+def _joined(own: PyTree, shared: PyTree) -> PyTree:
+    return eqx.combine(own, shared, is_leaf=_is_shared)
 
 
 def advance_beliefs(
     generator: AbstractGenerator, beliefs: PyTree
 ) -> tuple[Float[np.ndarray, "beliefs vocab"], PyTree]:
     """Return p(next | belief), and the next beliefs, ordered by belief and then by token."""
-    own = jax.tree.leaves(_own(beliefs))
-    size = len(own[0]) if own else 1
+    own, shared = _split(beliefs)
+    size = len(jax.tree.leaves(own)[0])
     probs, successors = [], []
     for first in range(0, size, _BLOCK):
         check_in()
-        block = _map_own(lambda leaf, first=first: _padded(leaf[first : first + _BLOCK]), beliefs)
-        log_probs, after = _advance_block(generator, block)
+        block = jax.tree.map(lambda leaf, first=first: _padded(leaf[first : first + _BLOCK]), own)
+        log_probs, after = _advance_block(generator, block, shared)
         kept = min(_BLOCK, size - first)
         # Sliced as NumPy arrays: JAX would compile a program for every size.
         probs.append(np.exp(np.asarray(log_probs, dtype=np.float64)[:kept]))
         successors.append(jax.tree.map(lambda leaf, kept=kept: np.asarray(leaf)[:kept], after))
     next_probs = np.concatenate(probs)
     joined = jax.tree.map(lambda *leaves: np.concatenate(leaves), *successors)
-    after = jax.tree.map(
-        lambda before, own: before if _is_shared(before) else own.reshape(-1, *own.shape[2:]),
-        beliefs,
-        joined,
-        is_leaf=_is_shared,
-    )
-    return next_probs / next_probs.sum(axis=1, keepdims=True), after
+    after = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), joined)
+    return next_probs / next_probs.sum(axis=1, keepdims=True), _joined(after, shared)
 
 
 def _map_own(function: Any, beliefs: PyTree) -> PyTree:
-    return jax.tree.map(
-        lambda leaf: leaf if _is_shared(leaf) else function(leaf), beliefs, is_leaf=_is_shared
-    )
+    own, shared = _split(beliefs)
+    return _joined(jax.tree.map(function, own), shared)
 
 
 def _padded(rows: np.ndarray) -> np.ndarray:
@@ -122,28 +121,25 @@ def _padded(rows: np.ndarray) -> np.ndarray:
 
 
 @partial(jax.jit, static_argnames="generator")
-def _advance_block(generator, beliefs):
+def _advance_block(generator, own, shared):
     tokens = jnp.arange(generator.vocabulary.size)
 
     def after(belief, token):
         # Shared parts may be large, and would be copied on return.
-        return _own(generator.update(belief, token))
+        return _split(generator.update(belief, token))[0]
 
-    def one(belief):
+    def one(own):
+        belief = _joined(own, shared)
         return generator.log_probs(belief), jax.vmap(partial(after, belief))(tokens)
 
-    return jax.vmap(one, in_axes=(_axes(beliefs),))(beliefs)
-
-
-def _own(belief: PyTree) -> PyTree:
-    return jax.tree.map(lambda leaf: None if _is_shared(leaf) else leaf, belief, is_leaf=_is_shared)
+    return jax.vmap(one)(own)
 
 
 def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
     """Merge equal beliefs, adding their probabilities; drop impossible ones."""
     possible = probability > 0
     beliefs = _map_own(lambda leaf: leaf[possible], beliefs)
-    own = jax.tree.leaves(_own(beliefs))
+    own = jax.tree.leaves(_split(beliefs)[0])
     rows = np.concatenate(
         [np.ascontiguousarray(leaf).reshape(len(leaf), -1).view(np.uint8) for leaf in own], axis=1
     )
