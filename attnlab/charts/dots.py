@@ -231,7 +231,7 @@ def _dots(
             tooltip=[tip("setting:N"), tip("post:N", " "), tip("value:Q", TITLES[figure], ".3f")],
         )
         look = {"size": 90, "strokeWidth": 2, "filled": False, "opacity": 1}
-        layers.append(marks.mark_point(color=HUES.cursor, **look))
+        layers.append(marks.mark_point(color=INK, **look))
     return _with_rows(labels, *layers)
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once, sized
 from attnlab.charts.heatmap import ramp_legend, tip
 from attnlab.charts.lines import SHAPES, Scale, Series, lines_chart
-from attnlab.charts.style import HUES, SHARES
+from attnlab.charts.style import HUES, SHARES, past_hue
 from attnlab.configuration.number_text import show_range
 
 _MOST_NUMBERED = 12
@@ -116,7 +116,7 @@ def exact_match_chart(
         f"{show_range(100 * low, 100 * high, places=1)} %"
         for low, high in zip(table["low"], table["high"], strict=True)
     ]
-    hue = HUES.learned if attends else HUES.cursor
+    hue = HUES.learned if attends else past_hue(0)
     looks = zip(widths, SHAPES, np.linspace(0.45, 1, len(widths)).tolist(), strict=False)
     return lines_chart(
         table,

@@ -191,7 +191,7 @@ def loss_chart(
         seeds: Whether the table has curves over seeds: each seed, the mean, and its interval.
     """
     dashes = itertools.cycle(_PAST_DASHES)
-    runs, past = past, (((_SEEDS, HUES.query), *past) if seeds else past)
+    runs, past = past, (((_SEEDS, HUES.sampled), *past) if seeds else past)
     names = {_TRAIN: _TRAIN, _TEST: _TEST}
     names |= {_text_column(place): name for place, (name, _) in enumerate(runs)}
     wide = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, names.values()))
@@ -260,8 +260,8 @@ def loss_chart(
     band = only(_SEEDS).transform_filter("isValid(datum.low)")
     each = only(_EACH).encode(y=nats, detail="label:N")
     over_seeds = [
-        band.encode(y=y("low:Q"), y2="high:Q").mark_area(color=HUES.query, opacity=0.2),
-        each.mark_line(color=HUES.query, strokeWidth=0.8, opacity=0.5),
+        band.encode(y=y("low:Q"), y2="high:Q").mark_area(color=HUES.sampled, opacity=0.2),
+        each.mark_line(color=HUES.sampled, strokeWidth=0.8, opacity=0.5),
     ] * seeds
     is_floor = "(indexof(datum.label, 'floor') == 0)"
     change = [tip("label:N", "changed"), tip("step:Q")]

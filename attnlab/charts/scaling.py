@@ -11,7 +11,7 @@ from jaxtyping import Float
 from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
 from attnlab.charts.lines import Series, by_name, top_legend
-from attnlab.charts.style import HUES, KNOWN_LINE, SHARES
+from attnlab.charts.style import HUES, KNOWN_LINE, SHARES, past_hue
 from attnlab.lessons.saturation import Histogram
 from attnlab.lessons.sweep import SCALED as SCALED_NAME
 from attnlab.lessons.sweep import Track, over_seeds, steps_to
@@ -19,8 +19,8 @@ from attnlab.lessons.sweep import Track, over_seeds, steps_to
 SCALED, UNSCALED = "with 1/√d", "without"
 NAMES = {SCALED_NAME: SCALED, "none": UNSCALED}
 # The looks of both series.
-BY_SCALE = (Series(SCALED, HUES.learned), Series(UNSCALED, HUES.cursor, "square"))
-_SERIES, _HUES = (SCALED, UNSCALED), (HUES.learned, HUES.cursor)
+BY_SCALE = (Series(SCALED, HUES.learned), Series(UNSCALED, past_hue(0), "square"))
+_SERIES, _HUES = (SCALED, UNSCALED), tuple(one.colour for one in BY_SCALE)
 
 
 def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:

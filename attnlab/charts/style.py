@@ -37,11 +37,11 @@ INK, GROUND = "#1d2433", "#ffffff"
 SHARES = Ramp("#f4f3fd", "#8b83e2", "#362f8c")
 TRUTHS = Ramp("#f4f5f8", "#9aa2b4", "#1d2433")
 # From negative through the background to positive.
-SIGNED = Ramp("#b0560f", "#f4f5f8", "#5048c8")
+SIGNED = Ramp("#7a4b36", "#f4f5f8", "#5048c8")
 # As many as there are model families in `MODELS`.
 _PAST = (
-    "#0b7a75", "#a8551a", "#a12c7d", "#5d6b14", "#7a4b36", "#2a6f97", "#5f3dc4", "#2e7d32",
-    "#d6336c",
+    "#0b7a75", "#a12c7d", "#5d6b14", "#2a6f97", "#8e24aa", "#2e7d32", "#d6336c", "#5f3dc4",
+    "#37474f",
 )  # fmt: skip
 
 _COUNTERPARTS = {
@@ -59,12 +59,13 @@ _COUNTERPARTS = {
     GROUND: "#12151c",
     **dict(zip(SHARES, ("#1e1d33", "#6e67cb", "#dbd9ff"), strict=True)),
     **dict(zip(TRUTHS, ("#1b1f29", "#6f7888", "#e6e9f0"), strict=True)),
+    SIGNED.low: "#c99b84",
     **dict(
         zip(
             _PAST,
             (
-                "#4fc4bd", "#e59a5c", "#e07fc0", "#b5c45a", "#c99b84", "#74b9dd", "#b39df3",
-                "#7bc47f", "#ff8fb1",
+                "#4fc4bd", "#e07fc0", "#b5c45a", "#74b9dd", "#d58cf0", "#7bc47f", "#ff8fb1",
+                "#b39df3", "#c3cad6",
             ),
             strict=True,
         )

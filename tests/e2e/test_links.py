@@ -69,6 +69,8 @@ def test_an_old_link_sets_the_controls_and_a_bad_one_is_explained(new_page, serv
         expect(notice).to_contain_text(text)
     train.wait_for("idle")
     expect(train.field("mask")).to_have_value("causal")
+    train.page.get_by_role("button", name="Dismiss").click()
+    expect(notice).to_have_count(0)
 
 
 def test_the_address_follows_the_controls_on_every_page_and_back_undoes(bench, new_page, server):

@@ -34,7 +34,7 @@ from attnlab.ui.controls.form_state import (
 )
 from attnlab.ui.controls.lesson_controls import open_lesson
 from attnlab.ui.core.display import QUESTION_PAGE
-from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.outside import as_text, draw_error
 
 # Options with more values are number fields: a slider cannot hit one of thousands.
 _MOST_SLIDER_VALUES = 256
@@ -197,7 +197,8 @@ def _draw_preset() -> None:
         help="A named experiment. Choosing one sets every control below.",
     )
     if (chosen := PRESETS.get(st.session_state["preset"])) is not None:
-        st.caption(chosen.description)
+        # The menu itself cuts a long name.
+        st.caption(f"**{as_text(chosen.title)}.** {chosen.description}")
         if chosen.of_post:
             st.page_link(QUESTION_PAGE, label="A published question", icon=":material/help_center:")
 

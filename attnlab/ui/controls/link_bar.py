@@ -203,16 +203,19 @@ def draw_train_menu(experiments: Mapping[str, Experiment], key: str) -> None:
 
 
 def draw_notices() -> None:
-    """Draw the parts of the last link that were not understood."""
+    """Draw the parts of the last link that were not understood, until the user dismisses them."""
     notices = st.session_state.get(_NOTICES, ())
-    if notices:
-        further = len(notices) - _MOST_NOTICES
-        draw_warning(
-            "Some of the link was not understood; the rest was kept.",
-            *notices[:_MOST_NOTICES],
-            *([f"{further:,} more parts have problems."] if further > 0 else []),
-            icon=":material/link_off:",
-        )
+    if not notices:
+        return
+    further = len(notices) - _MOST_NOTICES
+    draw_warning(
+        "Some of the link was not understood; the rest was kept.",
+        *notices[:_MOST_NOTICES],
+        *([f"{further:,} more parts have problems."] if further > 0 else []),
+        icon=":material/link_off:",
+    )
+    dismiss = {"key": "link_dismiss", "type": "tertiary", "icon": ":material/close:"}
+    st.button("Dismiss", on_click=lambda: st.session_state.pop(_NOTICES, None), **dismiss)
 
 
 @panel("Link and lesson", key="link_panel", icon="link")

@@ -1,5 +1,7 @@
 """Texts about uncertainty, the same on every page."""
 
+import math
+
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval, wilson_interval
 from attnlab.comparisons.summary import Reached
 from attnlab.configuration.number_text import show_estimate, show_measured
@@ -44,6 +46,19 @@ def known_text(best: Best | None, figure: str) -> str:
     if best is None:
         return "–"
     return show_estimate(getattr(best, figure), getattr(best, f"{figure}_stderr"))
+
+
+def above_best_text(accuracy: float, stderr: float, best: Best) -> str:
+    """Return a remark on an accuracy that chance has put above the best possible one, or "".
+
+    >>> above_best_text(0.551, 0.005, Best(0.94, 0.548))
+    ', the best possible within the error of the test'
+    >>> above_best_text(0.547, 0.005, Best(0.94, 0.548))
+    ''
+    """
+    error = math.hypot(stderr, best.accuracy_stderr)
+    is_chance = best.accuracy < accuracy < best.accuracy + 2 * error
+    return ", the best possible within the error of the test" if is_chance else ""
 
 
 def reached_text(reached: Reached | None) -> str:

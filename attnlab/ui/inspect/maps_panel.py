@@ -120,7 +120,7 @@ def draw_maps(
                 name=f"Difference: {chosen}",
                 alt=chosen,
             )
-        st.caption(f"How to read it: “{first}” is larger in violet cells, “{second}” in orange.")
+        st.caption(f"How to read it: “{first}” is larger in violet cells, “{second}” in brown.")
 
 
 def _sequences(length: int) -> int:

@@ -122,7 +122,7 @@ def draw_step() -> None:
     grids = enumerate(_grids(stage, model, step, at))
     draw_grids({f"decoder_{stage}_{place}": grid for place, grid in grids}, prefix="One step: ")
     st.caption(
-        "The framed numbers are written out below. Violet numbers are above 0, orange ones below."
+        "The framed numbers are written out below. Violet numbers are above 0, brown ones below."
     )
     with st.container(key="decoder_arithmetic"):
         st.latex(formula)

@@ -74,7 +74,7 @@ def draw_stages(bench: Bench) -> None:
     st.caption(
         "How to read it: frames mark the chosen query (blue), key (red), value (green) and "
         f"component ({'white' if on_dark() else 'black'}). The number in both frames is computed "
-        "below. Violet is above 0, orange below. Hover for all digits."
+        "below. Violet is above 0, brown below. Hover for all digits."
     )
     with st.container(key="step_arithmetic"):
         for name in STAGES if stage == _ALL else (stage,):

@@ -25,7 +25,12 @@ from attnlab.ui.core.figures import accuracy_and_loss_text, accuracy_text, figur
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_warning
 from attnlab.ui.core.session import session
-from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES, known_text
+from attnlab.ui.core.uncertainty import (
+    OF_OTHER_SEEDS,
+    OVER_TEST_SEQUENCES,
+    above_best_text,
+    known_text,
+)
 
 # A run diverges if its loss is this many times both the initial loss and a uniform guess's.
 _DIVERGED = 1.5
@@ -58,9 +63,10 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
             places = 1 if learned.stderr < 0.005 else 0
             share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
             accuracy = show_measured(test.accuracy, test.accuracy_stderr)
+            remark = above_best_text(test.accuracy, test.accuracy_stderr, best.final)
             earlier = _earlier_shares(experiment, best.final)
             st.markdown(
-                f"learned {earlier}**{share} %**, accuracy {accuracy}",
+                f"learned {earlier}**{share} %**, accuracy {accuracy}{remark}",
                 width="content",
                 help=(
                     "Share learned: (uniform − loss) / (uniform − floor). A uniform guess has "
