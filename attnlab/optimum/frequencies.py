@@ -61,8 +61,8 @@ class Counted:
 # A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
-def frequencies(generator: AbstractGenerator, length: int) -> Frequencies:
-    """Return exact frequencies, or those of a sample if there are more than 3^12 beliefs.
+def frequencies(generator: AbstractGenerator, length: int, most: int | None = None) -> Frequencies:
+    """Return exact frequencies, or those of a sample if there are more than `most` beliefs (3^12).
 
     A task also uses a sample, since it has as many beliefs as sources.
     """
@@ -72,7 +72,7 @@ def frequencies(generator: AbstractGenerator, length: int) -> Frequencies:
         return count_frequencies(sampled_sequences(generator, length + 1), vocab)
     shares, pairs = [], np.zeros((vocab, vocab))
     try:
-        for position, level in enumerate(levels(generator, length, recent=1)):
+        for position, level in enumerate(levels(generator, length, most=most, recent=1)):
             joint = level.probability[:, None] * level.next_probs
             shares.append(joint.sum(axis=0))
             if position == length - 1:

@@ -255,12 +255,12 @@ class Verdict:
 
 
 @fixed_numerics()
-def feasibility(experiment: Experiment) -> Verdict:
-    """Return what prevents learning, from the settings alone."""
+def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
+    """Return what prevents learning, from the settings alone; `most` as in `optimum`."""
     generator, length, model = experiment.generator, experiment.length, experiment.model
-    best, reachable = optimum(generator, length).final, reachable_by(experiment)
+    best, reachable = optimum(generator, length, most).final, reachable_by(experiment)
     findings = [
-        *_about_process(experiment, best),
+        *_about_process(experiment, best, most),
         *model.findings(loss=experiment.training.loss, length=length),
     ]
     # With several tested tokens the readout is not used.
@@ -326,7 +326,7 @@ def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> 
         )
 
 
-def _about_process(experiment: Experiment, best: Best) -> list[Finding]:
+def _about_process(experiment: Experiment, best: Best, most: int | None) -> list[Finding]:
     generator, length = experiment.generator, experiment.length
     findings = [*generator.findings(length)]
     if experiment.tests_more_than_trained:
@@ -335,7 +335,7 @@ def _about_process(experiment: Experiment, best: Best) -> list[Finding]:
             "test counts all of them. Choose the loss `next`."
         )
         findings.append(Finding("loss", words))
-    unigram = counted_baselines(generator, length)[1].best
+    unigram = counted_baselines(generator, length, most)[1].best
     gains = best.accuracy - unigram.accuracy, unigram.nll - best.nll
     if max(gains) < _NOTHING_TO_LEARN:
         words = (
