@@ -24,8 +24,9 @@ from attnlab.generators.vocabulary import Vocabulary
 # Name of the row with the truth.
 TRUTH = "truth"
 _DISTRIBUTIONS = ["true", "model"]
-# In pixels: a cell with room for its number, and a cell of the confusion matrix at most.
-_NUMBER_WIDTH, _COUNT_CELL = 28, 72
+# In pixels: a cell with room for its number, a cell of the confusion matrix at most, and the names
+# beside the rows of the final query.
+_NUMBER_WIDTH, _COUNT_CELL, _NAMES = 28, 72, 110
 
 
 def final_query_table(rows: Mapping[str, Float[np.ndarray, " day"]]) -> pd.DataFrame:
@@ -56,7 +57,8 @@ def final_query_chart(
     return heatmap(
         table,
         x=days_side(alt.X, "day", word, days, symbols, colour=HUES.key),
-        y=side(alt.Y, "row", None, rows, labelLimit=120),
+        # A fixed width of the labels, so that a page can put something above the columns.
+        y=side(alt.Y, "row", None, rows, labelLimit=_NAMES, minExtent=_NAMES, maxExtent=_NAMES),
         colour={
             f"datum.row !== '{TRUTH}'": shade("value", title, SHARES, domain),
             f"datum.row === '{TRUTH}'": shade("value", title, TRUTHS, domain, legend=False),

@@ -79,7 +79,7 @@ def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):
     page = inspected.page
     page.set_viewport_size({"width": 1280, "height": 720})
     inspected.settle()
-    for key in ("day_editor", "chart_final_query", "chart_next_day", "account"):
+    for key in ("aligned_days", "chart_final_query", "chart_next_day", "account"):
         box = _part(page, key).bounding_box()
         assert box["y"] + box["height"] <= 720, key
     words = _words(page, "chart_final_query")

@@ -26,6 +26,8 @@ from attnlab.ui.train.transport import draw_status
 # With more heads, only the chosen one is shown; all rows would not fit on the screen.
 _MOST_HEADS = 8
 _FRAME_HEIGHT, _ROW_HEIGHT, _LEAST_HEIGHT = 104, 32, 220
+# Relative widths of the map and of the next token's distribution.
+MAP_AND_BARS = (3, 2)
 # Sequences longer than `_LONG` are redrawn less often: every token is replaced, which is slow.
 _LONG, _SECONDS, _LONG_SECONDS = 24, 0.5, 2.0
 
@@ -86,7 +88,7 @@ def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) 
         return
     moment = shown_moment(snapshot)
     draw_step(snapshot, moment)
-    left, right = st.columns([3, 2], gap="medium")
+    left, right = st.columns(MAP_AND_BARS, gap="medium")
     with left:
         known = known_truth(experiment)
         if known is None:

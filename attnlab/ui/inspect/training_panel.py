@@ -16,12 +16,15 @@ from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.jobs import readable_example
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.session_library import shelve_run
+from attnlab.ui.inspect.prediction_panel import MAP_AND_BARS
 from attnlab.ui.train.cursor import NOW
 from attnlab.ui.train.transport import draw_status
 
 _DAYS = "edited_days"
 # Maximum number of positions whose buttons are shown at the same time.
 _MOST_BUTTONS = 64
+# With more positions the columns of the map are narrower than a button.
+_MOST_ALIGNED = 12
 
 
 def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
@@ -150,7 +153,11 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
             key=f"edited_part_{len(tokens)}",
             label_visibility="collapsed",
         )
-    with st.container(horizontal=True, gap="xxsmall", key="day_editor"):
+    # Few buttons are as wide as the map below and, by `style.css`, above its columns.
+    place, key = st.container(), "day_editor"
+    if len(tokens) <= _MOST_ALIGNED:
+        place, key = st.columns(MAP_AND_BARS, gap="medium")[0], "aligned_days"
+    with place.container(horizontal=True, gap="xxsmall", key=key):
         for day in range(first, min(first + _MOST_BUTTONS, len(tokens))):
             st.button(
                 f"{as_text(vocabulary.symbols[tokens[day]])} {day + 1}",
