@@ -6,6 +6,7 @@ from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval, wilson_interv
 from attnlab.comparisons.summary import Reached
 from attnlab.configuration.number_text import show_estimate, show_measured
 from attnlab.optimum import Best
+from attnlab.training.evaluation import Evaluation
 
 # Standard errors over the test set do not cover other initial weights or training data.
 OVER_TEST_SEQUENCES = "± one standard error over the test sequences only"
@@ -48,17 +49,19 @@ def known_text(best: Best | None, figure: str) -> str:
     return show_estimate(getattr(best, figure), getattr(best, f"{figure}_stderr"))
 
 
-def above_best_text(accuracy: float, stderr: float, best: Best) -> str:
+def above_best_text(test: Evaluation, best: Best) -> str:
     """Return a remark on an accuracy that chance has put above the best possible one, or "".
 
-    >>> above_best_text(0.551, 0.005, Best(0.94, 0.548))
-    ', the best possible within the error of the test'
-    >>> above_best_text(0.547, 0.005, Best(0.94, 0.548))
+    >>> test = Evaluation(0.94, 0.005, 0.551, 0.005)
+    >>> above_best_text(test, Best(0.93, 0.548))
+    'The accuracy is above the ceiling, but within the error of the test.'
+    >>> above_best_text(test, Best(0.93, 0.56))
     ''
     """
-    error = math.hypot(stderr, best.accuracy_stderr)
-    is_chance = best.accuracy < accuracy < best.accuracy + 2 * error
-    return ", the best possible within the error of the test" if is_chance else ""
+    error = math.hypot(test.accuracy_stderr, best.accuracy_stderr)
+    if not best.accuracy < test.accuracy < best.accuracy + 2 * error:
+        return ""
+    return "The accuracy is above the ceiling, but within the error of the test."
 
 
 def reached_text(reached: Reached | None) -> str:

@@ -63,17 +63,17 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
             places = 1 if learned.stderr < 0.005 else 0
             share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
             accuracy = show_measured(test.accuracy, test.accuracy_stderr)
-            remark = above_best_text(test.accuracy, test.accuracy_stderr, best.final)
+            remark = above_best_text(test, best.final)
             earlier = _earlier_shares(experiment, best.final)
             st.markdown(
-                f"learned {earlier}**{share} %**, accuracy {accuracy}{remark}",
+                f"learned {earlier}**{share} %**, accuracy {accuracy}",
                 width="content",
                 help=(
                     "Share learned: (uniform − loss) / (uniform − floor). A uniform guess has "
                     "learned 0 %, the optimum 100 %. The floor is the Bayes loss, the lowest "
                     f"expected loss of any predictor. {OVER_TEST_SEQUENCES}: {OF_OTHER_SEEDS}. An "
                     "estimated floor adds its own error. Before the arrows: earlier runs of this "
-                    "session on the same process."
+                    f"session on the same process. {remark}"
                 ),
             )
 
@@ -136,7 +136,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
                 "The same seed always gives the same initial weights, and so this loss.",
             )
         draw_metric("parameters", f"{snapshot.parameters:,}", "Number of trained parameters.")
-    st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
+    remark = "" if best is None else above_best_text(test, best.final)
+    st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}. {remark}")
     # Predictions that are tested but not trained may have a large loss without any divergence.
     trained = not experiment.tests_more_than_trained
     if first is not None and trained and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
