@@ -54,7 +54,7 @@ def check_process(
 
     Predictions are distributions, do not see later tokens, are equal with and without compilation,
     and are -inf for impossible tokens. Sequences and continuations are sampled with these
-    frequencies. Whether a token is in the loss mask `asked` depends only on the tokens before it,
+    frequencies. Whether a token is in the loss mask depends only on the tokens before it,
     and all masks select equally many tokens. All vocab^length sequences are enumerated.
 
     Args:
@@ -94,9 +94,9 @@ def check_process(
     _check_predictions(table, law)
     _check_compiled(process, table, law)
     _check_draws(process, law, draws, seed)
-    if process.asks_several():
-        asked = np.asarray(jax.vmap(process.asked)(jnp.asarray(sequences)))
-        _check_asked(asked.reshape(*law.shape, length), law)
+    if process.has_loss_mask():
+        mask = np.asarray(jax.vmap(process.loss_mask)(jnp.asarray(sequences)))
+        _check_loss_mask(mask.reshape(*law.shape, length), law)
 
 
 def _require(holds: bool | np.bool_, message: str) -> None:
@@ -143,19 +143,19 @@ def _check_sees_the_past_alone(table: np.ndarray, law: np.ndarray) -> None:
         )  # fmt: skip
 
 
-def _check_asked(asked: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
+def _check_loss_mask(mask: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
     possible = law > 0
     for t in range(law.ndim):
         same_past = (slice(None),) * t
-        before, after = asked[..., t], possible.any(axis=tuple(range(t, law.ndim)))
+        before, after = mask[..., t], possible.any(axis=tuple(range(t, law.ndim)))
         first = before[same_past + (0,) * (law.ndim - t)]
         differs = (before != first.reshape(first.shape + (1,) * (law.ndim - t))) & possible
         _require(
             not (differs.any(axis=tuple(range(t, law.ndim))) & after).any(),
             f"the loss mask of token {t} depends on that token or later ones",
         )
-    _require(not asked[possible, 0].any(), "the loss mask has the first token")
-    counts = asked[possible].sum(axis=-1)
+    _require(not mask[possible, 0].any(), "the loss mask has the first token")
+    counts = mask[possible].sum(axis=-1)
     _require(counts.min() == counts.max() > 0, "loss masks differ in how many tokens they select")
 
 

@@ -80,23 +80,23 @@ def _torch_rate(experiment: Experiment, threads: int) -> float:
     torch.set_num_threads(threads)
     model, training = model_of(experiment), experiment.training
     optimiser = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
-    given = experiment.generator.given()
-    # Of a task new ones are drawn every step, and every token of the target is asked.
+    prompt = experiment.generator.prompt_length()
+    # A task draws new sequences in every step, and every token of the target is in the loss.
     sequences = (
         None
-        if given
+        if prompt
         else torch.tensor(np.asarray(prepare(experiment).source.sequences), dtype=torch.long)
     )
 
     def train(steps: int) -> None:
         for _ in range(steps):
-            if given:
+            if prompt:
                 batch = hands(experiment.generator, training.batch)
-                logits, asked = model(batch[:, :-1]).flatten(0, 1), batch[:, given:].flatten()
+                logits, following = model(batch[:, :-1]).flatten(0, 1), batch[:, prompt:].flatten()
             else:
                 batch = sequences[torch.randint(len(sequences), (training.batch,))]
-                logits, asked = model(batch[:, :-1]), batch[:, -1]
-            loss = torch.nn.functional.cross_entropy(logits, asked)
+                logits, following = model(batch[:, :-1]), batch[:, -1]
+            loss = torch.nn.functional.cross_entropy(logits, following)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()

@@ -69,7 +69,7 @@ def _small(result: RunSummary, library: Library) -> SmallModel:
     model, test = _rounded(_model(result, library)), prepare(experiment).test
     found = check_targets(task, model, test)
     patterns = jax.vmap(lambda tokens: alignment_of(model, tokens)[-1].mean(axis=0))(test[:, :-1])
-    truths = jax.vmap(task.true_alignment)(test[:, : task.given()])
+    truths = jax.vmap(task.true_alignment)(test[:, : task.prompt_length()])
     aligned = share_aligned(np.asarray(patterns), np.asarray(truths))
     print(
         f"{task.name} {experiment.model.name}: {found.exact_match:.3f}, {aligned:.3f}", flush=True

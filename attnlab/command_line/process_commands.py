@@ -67,7 +67,7 @@ def run_sample(parsed: dict[str, Any], progress: CommandProgress) -> int:
         )
     else:
         # Split after the source of a task, or before the token to predict of other processes.
-        parts = generator.given() or length
+        parts = generator.prompt_length() or length
         for row in tokens:
             print(f"{vocabulary.render(row[:parts])} → {vocabulary.render(row[parts:])}")
     return 0

@@ -248,7 +248,7 @@ def _kept(result: RunSummary, library: Library, recording: Recording) -> RunSumm
     """Return a run of the library with its missing metrics, or None if models are missing."""
     experiment = result.experiment
     lacks_match = result.exact_match is None and experiment.generator.writes_target
-    several = experiment.training.loss == "next" or experiment.generator.asks_several()
+    several = experiment.training.loss == "next" or experiment.generator.has_loss_mask()
     if result.state != "done" or (recording == NOTHING and not (lacks_match or several)):
         return result
     run = None

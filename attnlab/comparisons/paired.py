@@ -21,7 +21,7 @@ from attnlab.comparisons.intervals import (
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row, errors_of, figures_of
 from attnlab.configuration.options import OptionError
-from attnlab.generators import asked_count
+from attnlab.generators import predicted_count
 from attnlab.training.experiment import Experiment
 
 _FEWEST = 2
@@ -210,7 +210,7 @@ def _least_on_same_data(
         return 0.0 if differences.std(ddof=1) > _ROUNDING else math.inf
     generator, size = experiment.generator, experiment.training.test_size
     if figure == "accuracy":
-        size *= asked_count(generator, experiment.length)
+        size *= predicted_count(generator, experiment.length)
     return float(least_spread_of_shares(differences, size))
 
 

@@ -1,7 +1,8 @@
-"""Deprecated names of modules and classes, for scripts that import them."""
+"""Deprecated names of modules, classes and attributes, for scripts that use them."""
 
 import sys
 from importlib import import_module
+from operator import attrgetter
 from types import MappingProxyType
 
 EARLIER_NAMES = MappingProxyType(
@@ -46,6 +47,17 @@ EARLIER_NAMES = MappingProxyType(
     }
 )
 
+EARLIER_ATTRIBUTES = MappingProxyType(
+    {
+        "generators.base.AbstractGenerator": {
+            "asked": "loss_mask", "asks_several": "has_loss_mask", "given": "prompt_length",
+        },
+        "optimum.best.Optimum": {"asked": "in_loss"},
+        "training.experiment.Setup": {"asked": "loss_mask", "given": "prompt_length"},
+        "training.sources.Example": {"asked": "loss_mask"},
+    }
+)  # fmt: skip
+
 for _earlier, _now in EARLIER_NAMES.items():
     _place, _, _name = _now.rpartition(".")
     if _name[0].isupper():
@@ -54,3 +66,9 @@ for _earlier, _now in EARLIER_NAMES.items():
         setattr(import_module(f"attnlab.{_module}".rstrip(".")), _former, _kind)
     else:
         sys.modules[f"attnlab.{_earlier}"] = import_module(f"attnlab.{_now}")
+
+for _place, _names in EARLIER_ATTRIBUTES.items():
+    _module, _, _kind = _place.rpartition(".")
+    _owner = getattr(import_module(f"attnlab.{_module}"), _kind)
+    for _earlier, _now in _names.items():
+        setattr(_owner, _earlier, property(attrgetter(_now)))

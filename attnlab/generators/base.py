@@ -39,7 +39,7 @@ class AbstractGenerator(Options, abc.ABC):
     assumed. Everything else (sampling, exact probabilities, optimum) is computed from `start`,
     `log_probs` and `update`.
 
-    A process that `writes_target` has a prompt of `given` tokens. Each prompt has one right target,
+    A process that `writes_target` has a prompt of `prompt_length` tokens. Each prompt has one right
     `target_of`, with a `true_alignment` of target tokens to prompt tokens; models are scored by
     exact match. See `AbstractTask`.
 
@@ -55,6 +55,12 @@ class AbstractGenerator(Options, abc.ABC):
     position_word: ClassVar[str] = "day"
     formula: ClassVar[str] = ""
     tables: ClassVar[tuple[RuleTable, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        # Processes written for version 0.2 define these methods by their earlier names.
+        for earlier, name in (("asked", "loss_mask"), ("given", "prompt_length")):
+            if earlier in vars(cls):
+                setattr(cls, name, vars(cls)[earlier])
 
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline | None:
@@ -72,11 +78,11 @@ class AbstractGenerator(Options, abc.ABC):
         """
         return self
 
-    def given(self) -> int:
+    def prompt_length(self) -> int:
         """Return the length of the prompt: leading tokens that are given, not predicted."""
         return 0
 
-    def asked(self, tokens: Int[Array, " positions"]) -> Bool[Array, " positions"] | None:
+    def loss_mask(self, tokens: Int[Array, " positions"]) -> Bool[Array, " positions"] | None:
         """Return the loss mask: which tokens of a sequence count in loss, test and floor.
 
         By default it selects the tokens after the prompt. Without a prompt it is None: the final
@@ -86,12 +92,12 @@ class AbstractGenerator(Options, abc.ABC):
         counts, and the masks of all sequences of one length select equally many tokens. For use
         inside compiled programs.
         """
-        given = self.given()
-        return jnp.arange(tokens.size) >= given if given else None
+        prompt_length = self.prompt_length()
+        return jnp.arange(tokens.size) >= prompt_length if prompt_length else None
 
-    def asks_several(self) -> bool:
-        """Return whether the process defines a loss mask, by a prompt or by `asked`."""
-        return self.given() > 0 or type(self).asked is not AbstractGenerator.asked
+    def has_loss_mask(self) -> bool:
+        """Return whether the process defines a loss mask, by a prompt or by `loss_mask`."""
+        return self.prompt_length() > 0 or type(self).loss_mask is not AbstractGenerator.loss_mask
 
     def sources(self) -> int | None:
         """Return the number of different prompts, all equally likely; None without prompts.
@@ -177,7 +183,7 @@ def continue_sequence(
 
 
 @fixed_numerics()
-def asked_of(
+def loss_mask_of(
     generator: AbstractGenerator, sequences: Int[Array | np.ndarray, "size positions"]
 ) -> Bool[Array, "size positions"] | None:
     """Return the loss mask of each sequence; None if only the final tokens are tested.
@@ -186,24 +192,24 @@ def asked_of(
         ValueError: If the masks select no token, or different numbers of tokens.
 
     """
-    if not generator.asks_several():
+    if not generator.has_loss_mask():
         return None
-    asked = _asked(generator, jnp.asarray(sequences))
-    counts = np.unique(np.asarray(asked.sum(axis=1)))
+    loss_mask = _loss_masks(generator, jnp.asarray(sequences))
+    counts = np.unique(np.asarray(loss_mask.sum(axis=1)))
     if counts.size > 1 or not counts.all():
         raise ValueError(
-            f"`asked` of '{generator.name}' names {counts[0]} to {counts[-1]} tokens a sequence. "
-            "Name the same number of tokens in every sequence, at least one."
+            f"`loss_mask` of '{generator.name}' selects {counts[0]} to {counts[-1]} tokens a "
+            "sequence. Select the same number of tokens in every sequence, at least one."
         )
-    return asked
+    return loss_mask
 
 
-def asked_count(generator: AbstractGenerator, length: int) -> int:
+def predicted_count(generator: AbstractGenerator, length: int) -> int:
     """Return the number of tested tokens in a sequence of `length` + 1 tokens."""
-    if not generator.asks_several():
+    if not generator.has_loss_mask():
         return 1
     some = sample(generator, key=key_of(0), size=1, length=length + 1)
-    return int(present(asked_of(generator, some)).sum())
+    return int(present(loss_mask_of(generator, some)).sum())
 
 
 @fixed_numerics()
@@ -231,8 +237,8 @@ def beliefs(generator: AbstractGenerator, tokens: Int[Array, " length"]) -> PyTr
 
 
 @partial(jax.jit, static_argnames="generator")
-def _asked(generator, sequences):
-    return jax.vmap(generator.asked)(sequences)
+def _loss_masks(generator, sequences):
+    return jax.vmap(generator.loss_mask)(sequences)
 
 
 # The start belief may contain large tables. As an argument it stays one buffer; as a constant it

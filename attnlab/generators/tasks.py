@@ -40,7 +40,7 @@ class AbstractTask(AbstractGenerator):
 
     The target is `target_of` the source. With the option `noise` ε, each target token is
     independently replaced, with probability ε, by one of the V - 1 others, all equally likely. The
-    source is `given`: only the target is predicted. The options determine the number of visible
+    source is the prompt: only the target is predicted. The options determine the number of visible
     tokens: all but the last, 2n - 1.
 
     `usual_training` are training options that suit the task, as for a model family. `size_option`
@@ -96,7 +96,7 @@ class AbstractTask(AbstractGenerator):
         It comes from several if they are equal and the rule does not distinguish them.
         """
 
-    def given(self) -> int:
+    def prompt_length(self) -> int:
         return self.source_length
 
     def own_length(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import AbstractTask, asked_of
+from attnlab.generators import AbstractTask, loss_mask_of
 from attnlab.generators.interruption import check_in
 from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edited
 from attnlab.models.inside import heads_of, in_proportion, mean_trace, removed, uniform
@@ -96,19 +96,19 @@ def effect_of(
     *edits: Edit,
     test: Int[np.ndarray, "size positions"],
     readout: str,
-    given: int = 0,
-    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
+    prompt_length: int = 0,
+    loss_mask: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Effect:
     """Return the effect of all edits together on predictions in the test sequences.
 
-    These are the predictions of the final tokens, unless a mask `asked` or a prompt length `given`
+    These are the predictions of the final tokens, unless a `loss_mask` or a `prompt_length`
     selects several tokens, which are averaged.
     """
-    if given:
-        asked = np.broadcast_to(np.arange(test.shape[1]) >= given, test.shape)
+    if prompt_length:
+        loss_mask = np.broadcast_to(np.arange(test.shape[1]) >= prompt_length, test.shape)
     sequences = jnp.asarray(test)
-    before = outcomes(model, sequences, readout=readout, asked=asked)
-    after = outcomes(edited(model, *edits), sequences, readout=readout, asked=asked)
+    before = outcomes(model, sequences, readout=readout, loss_mask=loss_mask)
+    after = outcomes(edited(model, *edits), sequences, readout=readout, loss_mask=loss_mask)
     return _effect(before, after)
 
 
@@ -120,13 +120,13 @@ def ablations(
     *,
     earlier: AbstractModel | None = None,
     task: AbstractTask | None = None,
-    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
+    loss_mask: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Iterator[tuple[Ablation, ...]]:
     """Apply each of `REPLACEMENTS` to every head in turn; yield all results so far after each.
 
     `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
     pattern is over test sequences. `earlier` is the model at an earlier training step: its mean
-    patterns are the replacement `frozen`, which is otherwise left out. `asked` is a mask of the
+    patterns are the replacement `frozen`, which is otherwise left out. `loss_mask` is a mask of the
     tested tokens, by default the final ones. A `task` tests the tokens of its target; its true
     alignment, which differs for every sequence, replaces `truth` for heads that `can_align`.
     """
@@ -135,8 +135,8 @@ def ablations(
     trace = mean_trace(model, test[:_SEQUENCES, :-1])
     before_it = None if earlier is None else mean_trace(earlier, test[:_SEQUENCES, :-1])
     sequences, found = jnp.asarray(test), []
-    asked = asked if task is None else asked_of(task, test)
-    before = outcomes(model, sequences, readout=readout, asked=asked)
+    loss_mask = loss_mask if task is None else loss_mask_of(task, test)
+    before = outcomes(model, sequences, readout=readout, loss_mask=loss_mask)
     for place, head in heads_of(trace):
         attention = trace.attention[place]
         mask = jnp.asarray(attention.mask)
@@ -159,7 +159,7 @@ def ablations(
                 pattern if callable(pattern) else jnp.asarray(pattern, jnp.float32),
                 attention.kind,
             )
-            after = outcomes(edited(model, edit), sequences, readout=readout, asked=asked)
+            after = outcomes(edited(model, edit), sequences, readout=readout, loss_mask=loss_mask)
             effect = _effect(before, after)
             found.append(Ablation(attention.layer, head, name, effect, attention.kind))
             yield tuple(found)

@@ -59,7 +59,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         experiment.generator.position_word,
     )
     options = options_of(model)
-    if not experiment.generator.asks_several() and _trains_something_else(experiment):
+    if not experiment.generator.has_loss_mask() and _trains_something_else(experiment):
         mask = {"mask": "causal"} if "mask" in options else {}
         yield Advice(
             f"Train the last {word} only",

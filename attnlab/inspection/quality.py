@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import asked_of
+from attnlab.generators import loss_mask_of
 from attnlab.generators.interruption import check_in
 from attnlab.inspection.predictions import Transitions, confusion, final_probs, transitions
 from attnlab.models import AbstractModel
@@ -207,7 +207,7 @@ def quality(
     """Evaluate the model on test sequences; yield first partial, then complete results."""
     visible, final = test[:, :-1], test[:, -1]
     probs = final_probs(model, visible, experiment.training.readout)
-    examples = as_examples(jnp.asarray(test), asked_of(experiment.generator, test))
+    examples = as_examples(jnp.asarray(test), loss_mask_of(experiment.generator, test))
     every_position = experiment.training.loss == "next"
     found = Quality(
         counts=confusion(probs, final),

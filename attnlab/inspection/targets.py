@@ -10,7 +10,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import AbstractGenerator, AbstractTask, asked_of, is_source, true_dependence
+from attnlab.generators import (
+    AbstractGenerator,
+    AbstractTask,
+    is_source,
+    loss_mask_of,
+    true_dependence,
+)
 from attnlab.generators.tasks import is_task
 from attnlab.inspection.decoding import write_target
 from attnlab.models import AbstractModel
@@ -52,7 +58,7 @@ def on_true_alignment(
 
 @eqx.filter_jit
 def _on_truth(task, model, sequences):
-    count = task.given()
+    count = task.prompt_length()
 
     def one(tokens):
         # The first target token is predicted at the source's last position.
@@ -100,7 +106,7 @@ def check_targets(
         exact_match=float(share),
         exact_match_stderr=float(np.sqrt(safe * (1 - safe) / size)),
         tokens=evaluate_by_position(
-            model, as_examples(jnp.asarray(sequences), asked_of(task, sequences))
+            model, as_examples(jnp.asarray(sequences), loss_mask_of(task, sequences))
         ),
     )
 
@@ -118,7 +124,7 @@ def exact_match_of(
 @eqx.filter_jit
 def _right(task, model, sequences, unused):
     def one(tokens):
-        source, count = tokens[: task.given()], tokens.size - task.given()
+        source, count = tokens[: task.prompt_length()], tokens.size - task.prompt_length()
         written = write_target(model, source, count=count, unused=unused)
         return (written == task.target_of(source)).all()
 

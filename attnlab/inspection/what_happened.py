@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import asked_count
+from attnlab.generators import predicted_count
 from attnlab.models import AbstractModelOptions, AttentionOptions, Trace, TransformerOptions
 from attnlab.optimum import Baseline, Best
 from attnlab.training.evaluation import Evaluation
@@ -149,7 +149,7 @@ def happened_in(
     """
     process, training = experiment.generator, experiment.training
     # With several predicting queries there is no single row.
-    has_row = bool(trace.attention) and not process.asks_several()
+    has_row = bool(trace.attention) and not process.has_loss_mask()
     return what_happened(
         tests,
         baselines,
@@ -157,7 +157,7 @@ def happened_in(
         informative=informative,
         row=trace.attention[-1].pattern[:, experiment.read_position] if has_row else None,
         layer=trace.attention[-1].layer + 1 if len(trace.attention) > 1 else None,
-        tokens=training.test_size * asked_count(process, experiment.length),
+        tokens=training.test_size * predicted_count(process, experiment.length),
         losses=losses,
         last_step=training.steps,
     )

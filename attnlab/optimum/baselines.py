@@ -14,7 +14,7 @@ from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sequences import (
     SAMPLES,
     mean_and_error,
-    over_asked,
+    mean_in_loss,
     predictives,
     sampled_sequences,
     weighted_sequences,
@@ -149,7 +149,7 @@ def ladder(
     """
     generator = generator.at_length(length)
     baselines = counted_baselines(generator, length, most)
-    if generator.next_laws() is None and not generator.asks_several():
+    if generator.next_laws() is None and not generator.has_loss_mask():
         baselines = (*baselines, Baseline("linear", best_linear(generator, length)))
     return (*baselines, Baseline("optimal", optimum(generator, length, most).final))
 
@@ -169,9 +169,9 @@ def counted_baselines(
     uniform = Best(nll=float(np.log(vocab)), accuracy=1 / vocab)
     if generator.next_laws() is not None:
         return Baseline("uniform", uniform), Baseline("unigram", uniform)
-    if generator.asks_several():
+    if generator.has_loss_mask():
         return Baseline("uniform", uniform), Baseline(
-            "unigram", _unigram_of_asked(generator, length)
+            "unigram", _unigram_in_loss(generator, length)
         )
     recent = min(_MOST_RECENT, length)
     try:
@@ -182,15 +182,15 @@ def counted_baselines(
     return tuple(map(Baseline, names, (uniform, *known)))
 
 
-def _unigram_of_asked(generator: AbstractGenerator, length: int) -> Best:
+def _unigram_in_loss(generator: AbstractGenerator, length: int) -> Best:
     """Return the best prediction, without any context, of the tokens in the loss mask."""
     sequences = weighted_sequences(generator, length, sampled=SAMPLES)
     possible = sequences.weight > 0
-    asked = over_asked(generator, sequences.tokens[possible], sequences.probs[possible])
-    group = np.zeros(len(asked), int)
+    in_loss = mean_in_loss(generator, sequences.tokens[possible], sequences.probs[possible])
+    group = np.zeros(len(in_loss), int)
     if not sequences.exact:
-        return best_from_sampled_groups(group, asked)
-    return best_from_groups(group, asked, sequences.weight[possible])
+        return best_from_sampled_groups(group, in_loss)
+    return best_from_groups(group, in_loss, sequences.weight[possible])
 
 
 def _exact_baselines(

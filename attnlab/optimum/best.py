@@ -15,7 +15,7 @@ from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sequences import (
     SAMPLES,
     mean_and_error,
-    over_asked,
+    mean_in_loss,
     predictives,
     sampled_sequences,
     weighted_sequences,
@@ -46,12 +46,12 @@ class Best:
 class Optimum:
     """The best predictions: `by_position[t]` is that of token t from the t tokens before it.
 
-    `asked` is the mean over the tokens in the loss mask. It is None without a mask, and for a task,
-    whose target tokens are all equally hard to predict.
+    `in_loss` is the mean over the tokens in the loss mask. It is None without a mask, and for a
+    task, whose target tokens are all equally hard to predict.
     """
 
     by_position: tuple[Best, ...]
-    asked: Best | None = None
+    in_loss: Best | None = None
 
     @property
     def per_day(self) -> tuple[Best, ...]:
@@ -64,7 +64,7 @@ class Optimum:
 
         The tested tokens are those in the loss mask, or else the token after the visible ones.
         """
-        return self.by_position[-1] if self.asked is None else self.asked
+        return self.by_position[-1] if self.in_loss is None else self.in_loss
 
     @property
     def exact(self) -> bool:
@@ -86,13 +86,13 @@ def optimum(generator: AbstractGenerator, length: int, most: int | None = None) 
     generator = generator.at_length(length)
     if (laws := generator.next_laws()) is not None:
         return Optimum(tuple(_exact(np.ones(1), law[None]) for law in laws))
-    asked = _at_asked(generator, length) if generator.asks_several() else None
+    in_loss = _in_loss(generator, length) if generator.has_loss_mask() else None
     try:
         found = levels(generator, length, most=most)
         by_position = tuple(_exact(level.probability, level.next_probs) for level in found)
     except TooManyBeliefsError:
         by_position = _sampled(generator, length)
-    return Optimum(by_position, asked)
+    return Optimum(by_position, in_loss)
 
 
 def _exact(
@@ -104,13 +104,13 @@ def _exact(
     )
 
 
-def _at_asked(generator: AbstractGenerator, length: int) -> Best:
+def _in_loss(generator: AbstractGenerator, length: int) -> Best:
     """Return the best prediction of the tokens in the loss mask, over all sequences or a sample."""
     sequences = weighted_sequences(generator, length, sampled=SAMPLES)
     possible = sequences.weight > 0
     tokens, weight, probs = (part[possible] for part in sequences[:3])
-    losses = over_asked(generator, tokens, entropy(probs))
-    shares = over_asked(generator, tokens, probs.max(axis=2))
+    losses = mean_in_loss(generator, tokens, entropy(probs))
+    shares = mean_in_loss(generator, tokens, probs.max(axis=2))
     if sequences.exact:
         return Best(float(weight @ losses), float(weight @ shares))
     (nll, nll_stderr), (accuracy, accuracy_stderr) = map(mean_and_error, (losses, shares))

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.generators import AbstractGenerator, asked_of, predictions_from, sample
+from attnlab.generators import AbstractGenerator, loss_mask_of, predictions_from, sample
 from attnlab.optimum.levels import advance_beliefs, first_belief
 
 # The standard error of a loss is then a few thousandths of a nat.
@@ -97,7 +97,7 @@ def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: in
     return Weighted(tokens, np.exp(log_weights(tokens, probs)[:, -1]), probs, exact=True)
 
 
-def over_asked(
+def mean_in_loss(
     generator: AbstractGenerator,
     tokens: Int[np.ndarray, "sequences length"],
     values: Float[np.ndarray, "sequences queries ..."],
@@ -105,8 +105,8 @@ def over_asked(
     """Average each sequence's values over the queries that predict tokens in the loss mask."""
     # The loss mask does not depend on the last token.
     longer = np.concatenate([tokens, np.zeros_like(tokens[:, :1])], axis=1)
-    asked = np.asarray(asked_of(generator, longer))
-    return values[asked].reshape(len(tokens), -1, *values.shape[2:]).mean(axis=1)
+    in_loss = np.asarray(loss_mask_of(generator, longer))
+    return values[in_loss].reshape(len(tokens), -1, *values.shape[2:]).mean(axis=1)
 
 
 def log_weights(

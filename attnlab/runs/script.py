@@ -46,8 +46,8 @@ def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
         f"from {module} import {', '.join(sorted(names))}\n"
         for module, names in sorted(imports.items())
     ]
-    asked = ", asked=setup.asked" if experiment.generator.asks_several() else ""
-    run = _RUN % ("experiment, setup" + ", changes=changes" * bool(changes), asked)
+    mask = ", loss_mask=setup.loss_mask" if experiment.generator.has_loss_mask() else ""
+    run = _RUN % ("experiment, setup" + ", changes=changes" * bool(changes), mask)
     return f"{_heading(experiment)}\n{''.join(lines)}\n{made}{run}"
 
 

@@ -61,11 +61,11 @@ class EvaluationByPosition(NamedTuple):
     sequence depend on each other.
     """
 
-    positions: Int[np.ndarray, " asked"]
-    nll: Float[np.ndarray, " asked"]
-    nll_stderr: Float[np.ndarray, " asked"]
-    accuracy: Float[np.ndarray, " asked"]
-    accuracy_stderr: Float[np.ndarray, " asked"]
+    positions: Int[np.ndarray, " predicted"]
+    nll: Float[np.ndarray, " predicted"]
+    nll_stderr: Float[np.ndarray, " predicted"]
+    accuracy: Float[np.ndarray, " predicted"]
+    accuracy_stderr: Float[np.ndarray, " predicted"]
     mean: Evaluation
 
     @property
@@ -80,17 +80,19 @@ def evaluate(
     sequences: Int[Array, "size positions"],
     *,
     readout: str,
-    given: int = 0,
-    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
+    prompt_length: int = 0,
+    loss_mask: Bool[Array | np.ndarray, "size positions"] | None = None,
     exact: Float[np.ndarray, " size"] | None = None,
     by_position: bool = False,
+    given: int = 0,
+    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Evaluation:
     """Return loss and accuracy of predicting the final token, at the readout, on test sequences.
 
-    A loss mask `asked`, such as `Setup.asked`, selects other tokens, each predicted from the tokens
-    before it. The results are then means over tokens, with errors over sequences. `given` stands
-    for the mask of all tokens after the first `given` ones. `exact` are the `exact_losses` of the
-    sequences; the `excess` is computed from them.
+    A `loss_mask`, such as `Setup.loss_mask`, selects other tokens, each predicted from the tokens
+    before it. The results are then means over tokens, with errors over sequences. A `prompt_length`
+    is a mask of all tokens after the prompt. `exact` are the `exact_losses` of the sequences; the
+    `excess` is computed from them. `given` and `asked` are earlier names of length and mask.
 
     With a mask the result has the losses `by_position`. Without one they are requested by this
     argument, and measured on the first 250 sequences, or on fewer if these are long.
@@ -98,15 +100,16 @@ def evaluate(
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
     away from 0 and 1, so that it is never zero.
     """
-    if given:
-        asked = np.broadcast_to(np.arange(sequences.shape[1]) >= given, sequences.shape)
-    if asked is None:
+    loss_mask = asked if loss_mask is None else loss_mask
+    if prompt := prompt_length or given:
+        loss_mask = np.broadcast_to(np.arange(sequences.shape[1]) >= prompt, sequences.shape)
+    if loss_mask is None:
         found = _figures(*(each := outcomes(model, sequences, readout=readout)))
         if by_position:
             found = found._replace(by_position=_loss_of_every_token(model, sequences))
     else:
-        losses, rights = _of_tokens(model, as_examples(sequences, jnp.asarray(asked)))
-        counted = np.asarray(asked)[:, 1:]
+        losses, rights = _of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
+        counted = np.asarray(loss_mask)[:, 1:]
         each = _mean_where(losses, counted), _mean_where(rights, counted)
         found = _mean_figures(*each)._replace(by_position=_by_position(losses, counted))
     if exact is None:
@@ -133,15 +136,15 @@ def outcomes(
     sequences: Int[Array, "size positions"],
     *,
     readout: str,
-    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
+    loss_mask: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
     """Return each test sequence's loss, and its accuracy (1.0 or 0.0).
 
-    With a mask `asked`, both are means over the tokens in the mask: see `evaluate`.
+    With a `loss_mask`, both are means over the tokens in the mask: see `evaluate`.
     """
-    if asked is not None:
-        nll, right = _of_tokens(model, as_examples(sequences, jnp.asarray(asked)))
-        counted = np.asarray(asked)[:, 1:]
+    if loss_mask is not None:
+        nll, right = _of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
+        counted = np.asarray(loss_mask)[:, 1:]
         return _mean_where(nll, counted), _mean_where(right, counted)
     found = _tested(_test, model, sequences, readout)
     nll, right = (np.asarray(part, dtype=np.float64) for part in found)
@@ -155,17 +158,17 @@ def evaluate_by_position(
     """Return loss and accuracy of predicting every token from those before it.
 
     Token t is predicted at position t - 1; the first token has no prediction, and the readout is
-    not used. All tokens of plain sequences are tested, and the `asked` tokens of an `Example`. The
-    model must predict at each position. Errors are as in `evaluate`; `mean` weighs all sequences
-    equally.
+    not used. All tokens of plain sequences are tested, and those in the loss mask of an `Example`.
+    The model must predict at each position. Errors are as in `evaluate`; `mean` weighs all
+    sequences equally.
     """
     examples = sequences if isinstance(sequences, Example) else as_examples(sequences)
     nll, right = _of_tokens(model, examples)
-    asked = np.asarray(examples.asked)[:, 1:]
-    positions = np.flatnonzero(asked.any(axis=0))
-    each = [_figures(nll[asked[:, t], t], right[asked[:, t], t])[:4] for t in positions]
-    counted = asked.any(axis=1)
-    nlls, shares = (part[counted].mean(axis=1, where=asked[counted]) for part in (nll, right))
+    loss_mask = np.asarray(examples.loss_mask)[:, 1:]
+    positions = np.flatnonzero(loss_mask.any(axis=0))
+    each = [_figures(nll[loss_mask[:, t], t], right[loss_mask[:, t], t])[:4] for t in positions]
+    counted = loss_mask.any(axis=1)
+    nlls, shares = (part[counted].mean(axis=1, where=loss_mask[counted]) for part in (nll, right))
     mean = _mean_figures(nlls, shares)
     return EvaluationByPosition(positions + 1, *np.transpose(each), mean=mean)
 
@@ -272,8 +275,8 @@ def _exact_losses_of(generator, start, sequences):
     def one(tokens):
         log_probs = predictions_from(generator, start, tokens)
         of_token = jnp.take_along_axis(log_probs, tokens[:, None], axis=1)[:, 0]
-        asked = generator.asked(tokens)
-        return -(of_token[-1] if asked is None else of_token.mean(where=asked))
+        loss_mask = generator.loss_mask(tokens)
+        return -(of_token[-1] if loss_mask is None else of_token.mean(where=loss_mask))
 
     return jax.lax.map(one, sequences, batch_size=evaluation_block(sequences.shape[1]))
 

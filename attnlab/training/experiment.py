@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, Options, option, options_of
 from attnlab.configuration.records import check_own_name, from_record, to_record
-from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov, asked_of
+from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov, loss_mask_of
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.models.base import readout_position
 from attnlab.training.evaluation import exact_losses
@@ -73,16 +73,16 @@ class Experiment(Options):
         # Instances are frozen, so this is the only moment at which the two can be adjusted.
         object.__setattr__(self, "length", self.generator.own_length() or self.length)
         object.__setattr__(self, "generator", self.generator.at_length(self.length))
-        if (given := self.generator.given()) > self.length:
-            problem = f"the process gives its first {given} tokens, so that none is predicted"
-            raise OptionError("length", self.length, problem, f"Choose {given} or more")
+        if (prompt := self.generator.prompt_length()) > self.length:
+            problem = f"the process gives its first {prompt} tokens, so that none is predicted"
+            raise OptionError("length", self.length, problem, f"Choose {prompt} or more")
         for name, offered in (("loss", self.model.losses), ("readout", self.model.readouts)):
             value = getattr(self.training, name)
             if value not in offered:
                 problem = f"the model '{self.model.name}' does not have it"
                 choices = ", ".join(f"'{choice}'" for choice in offered)
                 raise OptionError(name, value, problem, f"Choose one of {choices}")
-        has_prompt = self.generator.given() > 0
+        has_prompt = self.generator.prompt_length() > 0
         if self.model.reads_source and not has_prompt:
             problem = f"it needs a source, but the process '{self.generator.name}' has none"
             choices = ", ".join(f"'{name}'" for name in TASKS)
@@ -93,7 +93,7 @@ class Experiment(Options):
             value, choices = self.training.scheduled_sampling, ", ".join(map(repr, TASKS))
             remedy = f"Choose 0, or one of the processes {choices}"
             raise OptionError("scheduled_sampling", value, problem, remedy)
-        if self.generator.asks_several():
+        if self.generator.has_loss_mask():
             _check_predicts_each(self.model)
         if (there_are := self.generator.sources()) is not None:
             _check_sources(self.generator, there_are, self.training)
@@ -101,13 +101,13 @@ class Experiment(Options):
     @property
     def read_position(self) -> int:
         """The position, from 0, whose prediction is tested; the last if several are tested."""
-        readout = "last" if self.generator.asks_several() else self.training.readout
+        readout = "last" if self.generator.has_loss_mask() else self.training.readout
         return readout_position(readout, self.length)
 
     @property
     def tests_more_than_trained(self) -> bool:
         """Whether tokens outside the loss are tested."""
-        return self.generator.asks_several() and self.training.loss != "next"
+        return self.generator.has_loss_mask() and self.training.loss != "next"
 
 
 def _check_predicts_each(model: AbstractModelOptions) -> None:
@@ -202,10 +202,10 @@ class Setup(NamedTuple):
     """A prepared experiment: the state before step 1 and all its data.
 
     A sequence of `test` is the visible tokens and the token to predict. `probes` are the visible
-    tokens of a small fixed set of sequences, whose patterns are shown. `given` is the length of the
-    prompt, which is not predicted. In a task, probes, test and fixed training set all have
-    different sources. `exact` are the `exact_losses` of the test, and `asked` is its loss mask, or
-    None if only the final tokens are tested.
+    tokens of a small fixed set of sequences, whose patterns are shown. The prompt has
+    `prompt_length` tokens. In a task, probes, test and fixed training set all have different
+    sources. `exact` and `loss_mask` are the `exact_losses` and the loss mask of the test, without a
+    mask if only the final tokens are tested.
     """
 
     state: TrainState
@@ -213,9 +213,9 @@ class Setup(NamedTuple):
     test: Int[Array, "test positions"]
     probes: Int[Array, "probes length"]
     key: Key[Array, ""]
-    given: int = 0
+    prompt_length: int = 0
     exact: Float[np.ndarray, " test"] | None = None
-    asked: Bool[Array, "test positions"] | None = None
+    loss_mask: Bool[Array, "test positions"] | None = None
 
 
 @fixed_numerics()
@@ -228,9 +228,9 @@ def prepare(experiment: Experiment) -> Setup:
         test=jax.device_put(test),
         probes=jax.device_put(probes[:, :-1]),
         key=jr.fold_in(_root(experiment), 2),
-        given=generator.given(),
+        prompt_length=generator.prompt_length(),
         exact=exact_losses(generator, test),
-        asked=asked_of(generator, test),
+        loss_mask=loss_mask_of(generator, test),
     )
 
 
@@ -278,11 +278,11 @@ def _drawn(process: FreshSource, key: Key[Array, ""]) -> Int[np.ndarray, "size p
     drawn = np.asarray(_draw(process, key).tokens)
     if process.generator.sources() is None:
         return drawn
-    drawn, number = _without_repeats(drawn, process.generator.given()), 0
+    drawn, number = _without_repeats(drawn, process.generator.prompt_length()), 0
     while len(drawn) < process.batch:
         number += 1
         more = np.asarray(_draw(process, jr.fold_in(key, number)).tokens)
-        drawn = _without_repeats(np.concatenate([drawn, more]), process.generator.given())
+        drawn = _without_repeats(np.concatenate([drawn, more]), process.generator.prompt_length())
     return drawn[: process.batch]
 
 
@@ -325,7 +325,7 @@ def _to_build(
     experiment: Experiment,
 ) -> tuple[AbstractModelOptions, _Shape, Key[Array, ""], Training]:
     generator, key = experiment.generator, jr.fold_in(_root(experiment), 0)
-    source = generator.given() if experiment.model.reads_source else None
+    source = generator.prompt_length() if experiment.model.reads_source else None
     shape = _Shape(generator.vocabulary.size, experiment.length, source)
     # The other options do not affect the state, but would compile the same program again.
     training = Training(optimiser=experiment.training.optimiser, clip=experiment.training.clip)
@@ -356,9 +356,9 @@ def source_of(experiment: Experiment, sequences: Int[Array, "size positions"]) -
     generator, training = experiment.generator, experiment.training
     if training.data == "fresh":
         return FreshSource(generator, generator.start(), training.batch, experiment.length + 1)
-    given = generator.given()
+    prompt_length = generator.prompt_length()
     # A mask that is known when the program is compiled makes it faster.
-    asked = None if given else asked_of(generator, sequences)
+    loss_mask = None if prompt_length else loss_mask_of(generator, sequences)
     if training.batch_mode == "full":
-        return FullSource(sequences, given, asked)
-    return MinibatchSource(sequences, training.batch, given, asked)
+        return FullSource(sequences, prompt_length, loss_mask)
+    return MinibatchSource(sequences, training.batch, prompt_length, loss_mask)

@@ -196,22 +196,22 @@ def _batch_of(experiment: Experiment) -> tuple[str, int]:
 
 def _bytes_of_a_sequence(experiment: Experiment) -> float:
     generator, training = experiment.generator, experiment.training
-    sizes = generator.vocabulary.size, experiment.length, generator.given()
+    sizes = generator.vocabulary.size, experiment.length, generator.prompt_length()
     return 4.0 * _numbers_kept(experiment.model, *sizes, training.loss, training.readout)
 
 
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def _numbers_kept(
-    options: AbstractModelOptions, vocab: int, length: int, given: int, loss: str, readout: str
+    options: AbstractModelOptions, vocab: int, length: int, prompt: int, loss: str, readout: str
 ) -> int:
     """Return how many numbers of a forward pass the gradient of one sequence needs."""
-    source = {"source": given} if options.reads_source else {}
+    source = {"source": prompt} if options.reads_source else {}
 
     def gradient(key):
         model = options.build(vocab=vocab, length=length, key=key, **source)
         parameters, rest = eqx.partition(model, eqx.is_array)
-        examples = as_examples(jnp.zeros((1, length + 1), int), given=given)
+        examples = as_examples(jnp.zeros((1, length + 1), int), prompt_length=prompt)
         example = jax.tree.map(lambda leaf: leaf[0], examples)
 
         def loss_of(parameters):
@@ -264,7 +264,7 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
         *model.findings(loss=experiment.training.loss, length=length),
     ]
     # With several tested tokens the readout is not used.
-    if not generator.asks_several():
+    if not generator.has_loss_mask():
         findings += _about_overlap(experiment, best)
         findings += _about_sight(experiment, best, reachable)
     return Verdict(best, reachable, tuple(findings))
@@ -276,7 +276,7 @@ def reachable_by(experiment: Experiment) -> Best | None:
 
     It is None if several tokens are tested: a bound for one does not bound their mean.
     """
-    if experiment.generator.asks_several():
+    if experiment.generator.has_loss_mask():
         return None
     return experiment.model.reachable(
         experiment.generator, experiment.length, experiment.read_position

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from attnlab.configuration.options import AttnlabError
-from attnlab.generators import asked_of
+from attnlab.generators import loss_mask_of
 from attnlab.models import AbstractModel
 from attnlab.training.changes import Change, after_change
 from attnlab.training.evaluation import Evaluation, evaluate
@@ -106,8 +106,8 @@ def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Ev
         return found.nll - 2 * found.nll_stderr > 2 * uniform
 
     def tested(model: AbstractModel, sequences: Int[Array, "size positions"]) -> Evaluation:
-        asked = asked_of(experiment.generator, sequences)
-        return evaluate(model, sequences, readout=training.readout, asked=asked)
+        loss_mask = loss_mask_of(experiment.generator, sequences)
+        return evaluate(model, sequences, readout=training.readout, loss_mask=loss_mask)
 
     if not is_far(test) or test.nll <= tested(setup.state.model, setup.test).nll:
         return ""
@@ -221,7 +221,7 @@ def evaluate_state(
         state.model,
         setup.test,
         readout=training.readout,
-        asked=setup.asked,
+        loss_mask=setup.loss_mask,
         exact=setup.exact,
         by_position=training.loss == "next",
     )

@@ -58,8 +58,8 @@ def sequence_loss(
     nll = -log_probs[position, final]
     if loss == "next":
         of_next = jnp.take_along_axis(log_probs, example.tokens[1:, None], axis=1)[:, 0]
-        objective = -of_next.mean(where=example.asked[1:])
-        return SequenceLoss(objective, jnp.where(example.asked.all(), nll, objective))
+        objective = -of_next.mean(where=example.loss_mask[1:])
+        return SequenceLoss(objective, jnp.where(example.loss_mask.all(), nll, objective))
     return SequenceLoss(objective=-log_probs[:, final].sum(), nll=nll)
 
 
@@ -75,7 +75,7 @@ def mixed_in(
     Martins (2019), "Scheduled sampling for transformers", section 3, on the two passes.
     """
     own = jax.vmap(lambda example: _predicted(model, example))(examples)
-    chosen = examples.asked[:, :-1] & (jr.uniform(key, own.shape) < share)
+    chosen = examples.loss_mask[:, :-1] & (jr.uniform(key, own.shape) < share)
     return jnp.where(chosen, own, examples.tokens[:, :-1])
 
 

@@ -67,23 +67,23 @@ def share_also_in(
 class Example(NamedTuple):
     """Tokens that a model is trained and tested on; in a batch every part has a leading axis.
 
-    `asked` is the loss mask: its tokens count in loss and test; the others are only read.
+    Tokens in the loss mask count in loss and test; the others are only read.
     """
 
     tokens: Int[Array, "*batch time"]
-    asked: Bool[Array, "*batch time"]
+    loss_mask: Bool[Array, "*batch time"]
 
 
 def as_examples(
     tokens: Int[Array, "batch time"],
-    asked: Bool[Array, "batch time"] | None = None,
+    loss_mask: Bool[Array, "batch time"] | None = None,
     *,
-    given: int = 0,
+    prompt_length: int = 0,
 ) -> Example:
-    """Return a batch with the loss mask `asked`, by default all tokens after the first `given`."""
-    if asked is None:
-        asked = jnp.broadcast_to(jnp.arange(tokens.shape[1]) >= given, tokens.shape)
-    return Example(tokens, asked)
+    """Return a batch with this loss mask, by default of all tokens after the prompt."""
+    if loss_mask is None:
+        loss_mask = jnp.broadcast_to(jnp.arange(tokens.shape[1]) >= prompt_length, tokens.shape)
+    return Example(tokens, loss_mask)
 
 
 class AbstractSource(eqx.Module):
@@ -103,13 +103,13 @@ class MinibatchSource(AbstractSource):
 
     sequences: Int[Array, "size positions"]
     batch: int = eqx.field(static=True)
-    given: int = eqx.field(static=True, default=0)
-    asked: Bool[Array, "size positions"] | None = None
+    prompt_length: int = eqx.field(static=True, default=0)
+    loss_mask: Bool[Array, "size positions"] | None = None
 
     def draw(self, key: Key[Array, ""]) -> Example:
         rows = jr.randint(key, (self.batch,), 0, self.sequences.shape[0])
-        asked = None if self.asked is None else self.asked[rows]
-        return as_examples(self.sequences[rows], asked, given=self.given)
+        loss_mask = None if self.loss_mask is None else self.loss_mask[rows]
+        return as_examples(self.sequences[rows], loss_mask, prompt_length=self.prompt_length)
 
     def with_batch(self, batch: int) -> "MinibatchSource":
         return dataclasses.replace(self, batch=batch)
@@ -119,11 +119,11 @@ class FullSource(AbstractSource):
     """The whole training set at every step; loss mask as in `as_examples`."""
 
     sequences: Int[Array, "size positions"]
-    given: int = eqx.field(static=True, default=0)
-    asked: Bool[Array, "size positions"] | None = None
+    prompt_length: int = eqx.field(static=True, default=0)
+    loss_mask: Bool[Array, "size positions"] | None = None
 
     def draw(self, key: Key[Array, ""]) -> Example:
-        return as_examples(self.sequences, self.asked, given=self.given)
+        return as_examples(self.sequences, self.loss_mask, prompt_length=self.prompt_length)
 
     def with_batch(self, batch: int) -> "FullSource":
         return self
@@ -140,8 +140,8 @@ class FreshSource(AbstractSource):
     def draw(self, key: Key[Array, ""]) -> Example:
         draw = partial(self.generator.draw, self.start, length=self.length)
         tokens = jax.vmap(draw)(jr.split(key, self.batch)).tokens
-        asks = self.generator.asks_several()
-        return as_examples(tokens, jax.vmap(self.generator.asked)(tokens) if asks else None)
+        has_mask = self.generator.has_loss_mask()
+        return as_examples(tokens, jax.vmap(self.generator.loss_mask)(tokens) if has_mask else None)
 
     def with_batch(self, batch: int) -> "FreshSource":
         return dataclasses.replace(self, batch=batch)

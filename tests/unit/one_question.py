@@ -28,7 +28,7 @@ class OneQuestion(AbstractGenerator):
     """Random letters with one mark, after which the first letter comes again.
 
     The mark is at position 1, …, `places`, each equally likely. The token after it, which alone is
-    asked, is the first letter with probability `right`. All other letters are a fair coin's.
+    asked for, is the first letter with probability `right`. All other letters are a fair coin's.
     """
 
     name: ClassVar[str] = "one-question"
@@ -43,7 +43,7 @@ class OneQuestion(AbstractGenerator):
             raise OptionError("length", length, "no room for the answer", "Choose more")
         return self
 
-    def asked(self, tokens):
+    def loss_mask(self, tokens):
         return jnp.append(False, jnp.asarray(tokens)[:-1] == MARK)
 
     def start(self):

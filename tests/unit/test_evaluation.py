@@ -70,19 +70,19 @@ def test_the_error_of_the_mean_is_that_over_sequences(model, expected):
 
 def test_only_what_is_asked_counts(model, expected):
     nll, right = expected
-    asked = np.random.default_rng(1).random(TOKENS.shape) < 0.5
-    asked[:, 2], asked[:3] = False, False
-    examples = Example(jnp.asarray(TOKENS), jnp.asarray(asked))
+    loss_mask = np.random.default_rng(1).random(TOKENS.shape) < 0.5
+    loss_mask[:, 2], loss_mask[:3] = False, False
+    examples = Example(jnp.asarray(TOKENS), jnp.asarray(loss_mask))
     found = evaluate_by_position(model, examples)
     np.testing.assert_array_equal(found.positions, [1, 3, 4, 5])
     for place, t in enumerate((1, 3, 4, 5)):
-        those = asked[:, t]
+        those = loss_mask[:, t]
         figures = [series[place] for series in found[1:5]]
         assert_figures(figures, nll[those, t - 1], right[those, t - 1])
     rows = [
-        (nll[s, asked[s, 1:]].mean(), right[s, asked[s, 1:]].mean())
+        (nll[s, loss_mask[s, 1:]].mean(), right[s, loss_mask[s, 1:]].mean())
         for s in range(SIZE)
-        if asked[s, 1:].any()
+        if loss_mask[s, 1:].any()
     ]
     assert_figures(found.mean, *np.array(rows).T)
 
@@ -105,12 +105,12 @@ def test_no_accuracy_has_an_error_of_zero(model):
 )
 def test_given_tokens_are_not_asked(monkeypatch, training):
     experiment = small(**training)
-    monkeypatch.setattr(type(SMALL.generator), "given", lambda self: 2)
+    monkeypatch.setattr(type(SMALL.generator), "prompt_length", lambda self: 2)
     sequences = jnp.zeros((200, 5), jnp.int32)
     drawn = source_of(experiment, sequences).with_batch(7).draw(jr.key(0))
-    assert drawn.asked.shape == drawn.tokens.shape
-    np.testing.assert_array_equal(drawn.asked.any(axis=0), [False, False, True, True, True])
-    np.testing.assert_array_equal(drawn.asked.all(axis=0), [False, False, True, True, True])
+    assert drawn.loss_mask.shape == drawn.tokens.shape
+    np.testing.assert_array_equal(drawn.loss_mask.any(axis=0), [False, False, True, True, True])
+    np.testing.assert_array_equal(drawn.loss_mask.all(axis=0), [False, False, True, True, True])
 
 
 @pytest.mark.parametrize("name", PROCESS_CASES)

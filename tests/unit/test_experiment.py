@@ -51,7 +51,7 @@ def test_a_loss_or_readout_that_the_model_lacks_is_refused(option, value):
 
 
 def test_a_length_within_the_given_tokens_is_refused(monkeypatch):
-    monkeypatch.setattr(Recall, "given", lambda self: 7)
+    monkeypatch.setattr(Recall, "prompt_length", lambda self: 7)
     Experiment(generator=Recall(), length=7)
     with pytest.raises(OptionError, match=r"`length` is 6: .* first 7 tokens.*Choose 7 or more"):
         Experiment(generator=Recall(), length=6)

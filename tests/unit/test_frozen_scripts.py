@@ -4,11 +4,13 @@ import importlib
 import runpy
 from pathlib import Path
 
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
 
 import attnlab
+from attnlab import Copy, Experiment, Markov, Training, evaluate, prepare
 from attnlab.generators import sample
 from attnlab.optimum import optimum
 from attnlab.runs.run_summary import RunSummary
@@ -90,6 +92,35 @@ def test_a_module_by_its_earlier_name_is_the_same_module(earlier):
 def test_a_class_by_its_earlier_name_is_the_same_class(earlier, kind):
     module, _, name = earlier.rpartition(".")
     assert getattr(importlib.import_module(module), name) is kind
+
+
+def test_a_process_with_methods_by_their_earlier_names_is_the_same_process():
+    class Earlier(Markov):
+        def given(self):
+            return 2
+
+    class Masked(Markov):
+        def asked(self, tokens):
+            return tokens == 1
+
+    process = Earlier()
+    assert process.prompt_length() == process.given() == 2
+    assert process.loss_mask(jnp.arange(4)).tolist() == [False, False, True, True]
+    assert Masked().has_loss_mask()
+    assert Masked().asks_several()
+    assert Masked().loss_mask(jnp.arange(3)).tolist() == [False, True, False]
+    assert not Markov().has_loss_mask()
+
+
+def test_the_earlier_names_of_a_loss_mask_give_the_same_test():
+    small = Training(loss="next", steps=1, test_size=100)
+    setup = prepare(Experiment(generator=Copy(), training=small))
+    assert setup.asked is setup.loss_mask
+    assert setup.given == setup.prompt_length > 0
+    model = setup.state.model
+    now = evaluate(model, setup.test, readout="last", loss_mask=setup.loss_mask)
+    assert evaluate(model, setup.test, readout="last", asked=setup.asked) == now
+    assert evaluate(model, setup.test, readout="last", given=setup.given) == now
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,8 @@ def test_the_prediction_is_read_at_the_readout(model, expected_log_probs, readou
 
 
 def test_the_loss_next_counts_what_is_asked_alone(model, expected_log_probs):
-    asked = jnp.array([True, False, False, True, False, True])
-    example = Example(jnp.array(DAYS), asked)
+    loss_mask = jnp.array([True, False, False, True, False, True])
+    example = Example(jnp.array(DAYS), loss_mask)
     found = sequence_loss(model, example, loss="next", readout="last")
     counted = [expected_log_probs[t - 1][DAYS[t]] for t in (3, 5)]
     assert float(found.objective) == pytest.approx(-np.mean(counted), abs=2e-6)

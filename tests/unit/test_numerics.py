@@ -86,7 +86,9 @@ def trained(experiment):
     setup = prepare(experiment)
     *_, last = train(experiment, setup)
     readout = experiment.training.readout
-    test = evaluate(last.state.model, setup.test, readout=readout, given=setup.given)
+    test = evaluate(
+        last.state.model, setup.test, readout=readout, prompt_length=setup.prompt_length
+    )
     return setup, last, tuple(test)
 
 
@@ -125,7 +127,7 @@ class Made:
 
 
 MADE, TASK, HIDDEN, LENGTH = Made(), SMALL_TASK.generator, HiddenMarkov(), SMALL.length
-GIVEN = TASK.given()
+GIVEN = TASK.prompt_length()
 COUNT = SMALL_TASK.length + 1 - GIVEN
 COMPUTED = {
     "sample": lambda: sample(HIDDEN, key=key_of(3), size=5, length=LENGTH),

@@ -189,7 +189,7 @@ def ran(experiment):
         losses.append(progress.losses.nll)
     readout = experiment.training.readout
     model = progress.state.model
-    return losses, evaluate(model, setup.test, readout=readout, given=setup.given)
+    return losses, evaluate(model, setup.test, readout=readout, prompt_length=setup.prompt_length)
 
 
 @pytest.mark.slow

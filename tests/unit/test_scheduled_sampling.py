@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import Copy, asked_of, sample
+from attnlab.generators import Copy, loss_mask_of, sample
 from attnlab.models import RNNBottleneckOptions, TransformerOptions
 from attnlab.training.experiment import Experiment, build_model, from_json, prepare, to_json
 from attnlab.training.losses import mixed_in, sequence_loss
@@ -42,7 +42,7 @@ def told(request):
 
 
 def mix(model, sequences, share, key=0):
-    examples = as_examples(sequences, asked_of(TASK, sequences))
+    examples = as_examples(sequences, loss_mask_of(TASK, sequences))
     return np.asarray(
         eqx.filter_jit(lambda e: mixed_in(model, e, share=share, key=jr.key(key)))(examples)
     )
@@ -72,7 +72,9 @@ def test_with_another_probability_so_many_are(told):
 
 def test_what_is_read_is_asked_for_the_true_tokens(told):
     model, sequences, _ = told
-    example = jax.tree.map(lambda leaf: leaf[0], as_examples(sequences, asked_of(TASK, sequences)))
+    example = jax.tree.map(
+        lambda leaf: leaf[0], as_examples(sequences, loss_mask_of(TASK, sequences))
+    )
     visible = jnp.array([1, 2, 3, 0, 5])
     found = sequence_loss(model, example, loss="next", readout="last", visible=visible)
     logits = np.asarray(model(visible, jnp.arange(LENGTH))[0], np.float64)

@@ -168,11 +168,12 @@ def test_every_head_is_replaced_over_all_target_tokens():
     mask = trace_of(model, TOKENS).attention[-1].mask
     edit = Edit(0, 1, TrueAlignment(task, mask), "cross")
     before, after = (
-        evaluate(each, test, readout="last", given=SOURCE) for each in (model, edited(model, edit))
+        evaluate(each, test, readout="last", prompt_length=SOURCE)
+        for each in (model, edited(model, edit))
     )
     effect = found[-1].effect
     assert effect.nll == pytest.approx(after.nll, abs=1e-6)
     assert effect.nll_change == pytest.approx(after.nll - before.nll, abs=1e-6)
     assert effect.accuracy_change == pytest.approx(after.accuracy - before.accuracy, abs=1e-6)
-    again = effect_of(model, edit, test=np.asarray(test), readout="last", given=SOURCE)
+    again = effect_of(model, edit, test=np.asarray(test), readout="last", prompt_length=SOURCE)
     assert again == pytest.approx(effect, abs=1e-6)

@@ -250,11 +250,11 @@ def test_a_small_task_is_learned(options):
     found = check_targets(task, last.state.model, setup.test)
     assert found.exact_match > 0.9
     # Greedily written targets are right where every token is that follows the true ones.
-    right = evaluate(last.state.model, setup.test, readout="last", given=2)
+    right = evaluate(last.state.model, setup.test, readout="last", prompt_length=2)
     assert found.tokens.mean.accuracy == pytest.approx(right.accuracy)
     assert found.tokens.mean.nll == pytest.approx(right.nll, rel=1e-5)
     assert found.tokens.positions.tolist() == [2, 3]
-    assert np.asarray(setup.asked).tolist() == [[False, False, True, True]] * 100
+    assert np.asarray(setup.loss_mask).tolist() == [[False, False, True, True]] * 100
 
 
 @pytest.mark.slow

@@ -211,7 +211,7 @@ def test_no_source_of_training_is_tested():
     rows = [np.asarray(part)[:, :3] for part in (setup.source.sequences, setup.test, setup.probes)]
     assert [len(part) for part in rows] == [500, 150, PROBES]
     assert len({tuple(row) for part in rows for row in part.tolist()}) == 682
-    assert setup.given == 3
+    assert setup.prompt_length == 3
 
 
 def test_too_few_sources_are_refused():

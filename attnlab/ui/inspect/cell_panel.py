@@ -109,13 +109,13 @@ def _draw_pattern(
 def _draw_arithmetic(
     cell: CellArithmetic, query: int, key: int, experiment: Experiment, kind: str
 ) -> None:
-    word, given = experiment.generator.position_word, experiment.generator.given()
+    word, prompt = experiment.generator.position_word, experiment.generator.prompt_length()
     st.markdown(f"**Query {word} {query + 1}, key {word} {key + 1}**")
-    if given and kind != "source" and query + 1 >= given:
-        begins = query + 1 == given and experiment.model.reads_source
+    if prompt and kind != "source" and query + 1 >= prompt:
+        begins = query + 1 == prompt and experiment.model.reads_source
         st.caption(
-            f"At {word} {query + 1} the model predicts target token {query + 2 - given}. The "
-            f"source is {word}s 1 to {given}."
+            f"At {word} {query + 1} the model predicts target token {query + 2 - prompt}. The "
+            f"source is {word}s 1 to {prompt}."
             + " The query here is the token that begins the target."
             * begins
         )

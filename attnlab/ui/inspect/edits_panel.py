@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnlab.charts import overview_chart, overview_table
 from attnlab.configuration.number_text import show_measured
-from attnlab.generators import asked_of, is_task
+from attnlab.generators import is_task, loss_mask_of
 from attnlab.inspection import Ablation, Effect, ablations, can_align, removals, replacements
 from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel, Trace
@@ -141,7 +141,7 @@ def draw_edits(
                 experiment.training.readout,
                 earlier=frozen,
                 task=task,
-                asked=asked_of(experiment.generator, test),
+                loss_mask=loss_mask_of(experiment.generator, test),
             )
             start = partial(start_job, _WORK, make, of=replaced)
             draw_job_buttons(_WORK, "Replace each head", start)
@@ -149,7 +149,7 @@ def draw_edits(
         trace = mean_patterns(model, test[:_SEQUENCES, :-1])
         shown = {"trace": trace, "ways": ways, "size": len(test), "is_task": task is not None}
         shown["word"] = process.position_word
-        shown["which"] = ", all predicted tokens" * experiment.generator.asks_several()
+        shown["which"] = ", all predicted tokens" * experiment.generator.has_loss_mask()
         count = len(heads_of(trace)) * len(ways)
         if task is not None:
             count -= sum(not can_align(trace.attention[place]) for place, _ in heads_of(trace))

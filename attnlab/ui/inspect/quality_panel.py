@@ -187,7 +187,7 @@ def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarr
 
 
 def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
-    mean, floor, count = found.tokens.mean, task.floor(), task.given()
+    mean, floor, count = found.tokens.mean, task.floor(), task.prompt_length()
     exact = show_measured(found.exact_match, found.exact_match_stderr)
     with st.container(key="target_figures"):
         st.markdown(

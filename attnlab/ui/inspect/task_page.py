@@ -42,7 +42,7 @@ def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
     """Return the chosen source, at first a probe's, and its true target except the last token."""
     kept = st.session_state.get(_SOURCE)
     if kept is None or kept[0] != task:
-        _take_source(task, probes[0][: task.given()])
+        _take_source(task, probes[0][: task.prompt_length()])
         st.session_state["edited_from_source"] = 0
         kept = st.session_state[_SOURCE]
     source = np.array(kept[1], np.int32)
@@ -58,7 +58,7 @@ def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> N
         range(len(probes)),
         key="edited_from_source",
         persist_state="session",
-        format_func=lambda i: f"{i + 1}: {write_source(task, probes[i][: task.given()])}",
+        format_func=lambda i: f"{i + 1}: {write_source(task, probes[i][: task.prompt_length()])}",
         width=260,
         on_change=_take_probe,
         args=(task, probes),
@@ -66,7 +66,7 @@ def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> N
     draw_source_field(
         f"the {task.source_name}",
         task,
-        tokens[: task.given()],
+        tokens[: task.prompt_length()],
         key="edited_source_text",
         take=partial(_take_source, task),
         width=260,
@@ -79,12 +79,12 @@ def _take_source(task: AbstractTask, source: np.ndarray) -> None:
 
 
 def _take_probe(task: AbstractTask, probes: np.ndarray) -> None:
-    _take_source(task, probes[st.session_state["edited_from_source"]][: task.given()])
+    _take_source(task, probes[st.session_state["edited_from_source"]][: task.prompt_length()])
 
 
 def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) -> None:
     """Draw a table of the target: true and decoded tokens, and the model's probabilities."""
-    count, symbols = task.given(), task.vocabulary.symbols
+    count, symbols = task.prompt_length(), task.vocabulary.symbols
     source = jnp.asarray(tokens[:count])
     true = np.asarray(task.target_of(source))
     written = np.asarray(write_target(model, source, count=count))
@@ -155,7 +155,7 @@ def draw_source_maps(
 
 
 def _tokens_in_words(task: AbstractTask, tokens: np.ndarray) -> dict[str, tuple[str, ...]]:
-    source = jnp.asarray(tokens[: task.given()])
+    source = jnp.asarray(tokens[: task.prompt_length()])
     symbols = task.vocabulary.symbols
     sides = {"source": source, "target": task.target_of(source)}
     return {side: tuple(symbols[int(token)] for token in row) for side, row in sides.items()}
@@ -174,7 +174,7 @@ def _draw_attention(
             key=f"source_maps_layer_{len(maps)}",
             width=150,
         )
-    count = task.given()
+    count = task.prompt_length()
     heads = maps[place].pattern[:, count - 1 :, :count]
     titles = [f"head {head + 1}" for head in range(len(heads))] if len(heads) > 1 else ["attends"]
     with st.container(key="chart_source_attention"):

@@ -83,7 +83,7 @@ def draw_step() -> None:
     """Draw controls, and the matrices and arithmetic of the chosen stage of a decoder step."""
     experiment = stepping()
     task, options = as_task(experiment.generator), cast(RNNAttentionOptions, experiment.model)
-    count, size = task.given(), options.hidden_size
+    count, size = task.prompt_length(), options.hidden_size
     st.markdown(
         "A network small enough to follow writes five letters backwards. Choose the stage "
         "`softmax` and move step t from 1 to 5: the largest share moves from the last source "

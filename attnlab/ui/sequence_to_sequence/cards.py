@@ -121,7 +121,7 @@ def draw_next(
     If the target is complete, draw those of its last position. `probs` are at temperature 1, which
     the caption states if `is_heated`.
     """
-    place = min(laid, task.given() - 1)
+    place = min(laid, task.prompt_length() - 1)
     true = true_probs(task, source, target[:place])
     likely = np.argsort(-probs[place], kind="stable")[:_MOST]
     shown = [*likely, *(token for token in np.argsort(-true)[:1] if token not in likely)]
@@ -130,8 +130,8 @@ def draw_next(
         for token in shown
     ]
     rest = 1 - sum(model for _, model, _ in rows)
-    which = "Next" if laid < task.given() else "Last"
-    st.markdown(f"**{which} {task.token_name}: {place + 1} of {task.given()}**")
+    which = "Next" if laid < task.prompt_length() else "Last"
+    st.markdown(f"**{which} {task.token_name}: {place + 1} of {task.prompt_length()}**")
     st.html(next_html(rows, dark=on_dark(), large=has_large_type(), columns=("model", "true")))
     heat = " at temperature 1" if is_heated else ""
     st.caption(

@@ -24,7 +24,7 @@ _PARAMETER = "source"
 
 def hands_of(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
     """Return the sources on the table, `(rows, source)`: the user's own or else probe sequences."""
-    hands = np.array(probes[:MOST_HANDS, : task.given()])
+    hands = np.array(probes[:MOST_HANDS, : task.prompt_length()])
     for place, tokens in _own(task).items():
         hands[place] = tokens
     return hands
@@ -119,11 +119,11 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
     draw_source_field(
         label, task, hand, key=f"hand_text_{place}", take=take, help=f"{task.spelling}."
     )
-    key = f"hand_place_{place}_{task.given()}"
+    key = f"hand_place_{place}_{task.prompt_length()}"
     symbols = task.vocabulary.symbols
     chosen = st.pills(
         f"or click a {thing} to change it",
-        range(task.given()),
+        range(task.prompt_length()),
         format_func=lambda at: as_text(symbols[hand[at]]),
         key=key,
         wrap=True,

@@ -107,7 +107,7 @@ def _draw(snapshot: Snapshot) -> None:
         return
     moment = shown_moment(snapshot)
     model, said = moment.model, st.empty()
-    hands, count = hands_of(task, present(snapshot.probes)), task.given()
+    hands, count = hands_of(task, present(snapshot.probes)), task.prompt_length()
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="small", key="table_controls"
     ):

@@ -98,7 +98,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
     training, first = experiment.training, dict(snapshot.history.tests).get(0)
     vocab = experiment.generator.vocabulary.size
     tested = f"{training.test_size:,} test sequences"
-    if experiment.generator.asks_several():
+    if experiment.generator.has_loss_mask():
         tested = f"the predicted tokens of {tested}"
     best = figure(optimum, experiment.generator, experiment.length)
     baselines = figure(ladder, experiment.generator, experiment.length)
@@ -228,7 +228,7 @@ def draw_sequences(run: LiveRun) -> None:
 
     Draw nothing for a task: its sequence ends with the target, which Inspect shows.
     """
-    if not run.snapshot().experiment.generator.given():
+    if not run.snapshot().experiment.generator.prompt_length():
         _draw_sequences(run)
 
 

@@ -68,18 +68,18 @@ def picture_of(
     """
     process, training = experiment.generator, experiment.training
     symbols = process.vocabulary.symbols
-    given = process.given()
-    seen = given or len(tokens)
+    prompt = process.prompt_length()
+    seen = prompt or len(tokens)
     marked = set(informative)
     if is_task(process):
-        source = jnp.asarray(tokens[:given])
+        source = jnp.asarray(tokens[:prompt])
         aligned = np.flatnonzero(np.asarray(process.true_alignment(source))[0])
         marked = {int(place) + 1 for place in aligned}
     chances = []
     if true is not None:
         learned = None
-        if model is not None and given:
-            learned = probs_by_query(model, tokens[None])[0, given - 1]
+        if model is not None and prompt:
+            learned = probs_by_query(model, tokens[None])[0, prompt - 1]
         elif model is not None:
             learned = final_probs(model, tokens[None], training.readout)[0]
         likely = np.argsort(-true[seen], kind="stable")[:_MOST_LIKELY]
@@ -91,8 +91,8 @@ def picture_of(
     return Picture(
         tuple(symbols[token] for token in tokens[:seen]),
         marked,
-        1 if given else seen + 1,
-        given > 1,
+        1 if prompt else seen + 1,
+        prompt > 1,
         chances,
     )
 

@@ -33,12 +33,12 @@ def _task_and_sources(shown: Shown) -> tuple[AbstractTask, np.ndarray]:
     task, probes = as_task(shown.snapshot.experiment.generator), present(shown.snapshot.probes)
     if shown.choice.sequence != MEAN:
         probes = probes[[int(shown.choice.sequence)]]
-    return task, probes[:, : task.given()]
+    return task, probes[:, : task.prompt_length()]
 
 
 def _alignment_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     found, (task, sources) = _chosen_map(shown), _task_and_sources(shown)
-    count = task.given()
+    count = task.prompt_length()
     heads = len(found.pattern)
     several = len(cross_maps(shown.trace)) > 1
     # The last source position predicts the first target token.
@@ -81,7 +81,7 @@ def _alignment_how(shown: Shown) -> str:
 
 ALIGNMENT_VIEW = InsideView(
     lambda inside: bool(cross_maps(inside.trace)),
-    lambda shown: f"Alignment of {_task_and_sources(shown)[0].given()} target tokens",
+    lambda shown: f"Alignment of {_task_and_sources(shown)[0].prompt_length()} target tokens",
     _alignment_drawing,
     _alignment_how,
     _on_truth_in_words,
@@ -122,7 +122,7 @@ def _states_drawing(shown: Shown, **look: Any) -> charts.Drawing:
 
 
 def _states_how(shown: Shown) -> str:
-    is_task = shown.snapshot.experiment.generator.given() > 0
+    is_task = shown.snapshot.experiment.generator.prompt_length() > 0
     predicted = "last target token is predicted" if is_task else "prediction is made"
     return (
         f"Columns are the model's states after each {shown.word}, rows are components. The "

@@ -141,7 +141,7 @@ def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> 
     if cross_maps(trace):
         on_truth = on_true_alignment(as_task(experiment.generator), model, probes)
         return Inside(trace, on_truth=on_truth)
-    if model.has_heads or experiment.generator.given():
+    if model.has_heads or experiment.generator.prompt_length():
         return Inside(trace)
     marginals = figure(token_marginals, experiment.generator, experiment.length)
     if marginals is None:

@@ -99,9 +99,9 @@ class Shown(NamedTuple):
     def framed(self) -> str:
         """The end of the sentence “The framed row …”, which says what this row does."""
         process = self.snapshot.experiment.generator
-        if not (given := process.given()):
-            return f"makes the {'last ' if process.asks_several() else ''}prediction"
-        return f"predicts the last target token; each row from {self.word} {given} on predicts one"
+        if not (prompt := process.prompt_length()):
+            return f"makes the {'last ' if process.has_loss_mask() else ''}prediction"
+        return f"predicts the last target token; each row from {self.word} {prompt} on predicts one"
 
     @property
     def symbols(self) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attnlab import Experiment, GRUOptions, OptionError, Training, evaluate, train
-from attnlab.generators import asked_count, asked_of, sample
+from attnlab.generators import loss_mask_of, predicted_count, sample
 from attnlab.inspection import effect_of, quality
 from attnlab.models import Edit, TransformerOptions
 from attnlab.models.inside import removed
@@ -43,19 +43,19 @@ def test_the_process_keeps_the_laws():
 
 @dataclasses.dataclass(frozen=True)
 class OwnToken(OneQuestion):
-    def asked(self, tokens):
+    def loss_mask(self, tokens):
         return jnp.asarray(tokens) == MARK
 
 
 @dataclasses.dataclass(frozen=True)
 class AsManyAsLetters(OneQuestion):
-    def asked(self, tokens):
+    def loss_mask(self, tokens):
         return jnp.append(False, jnp.asarray(tokens)[:-1] == 0)
 
 
 @dataclasses.dataclass(frozen=True)
 class First(OneQuestion):
-    def asked(self, tokens):
+    def loss_mask(self, tokens):
         return jnp.arange(jnp.asarray(tokens).size) == 0
 
 
@@ -74,7 +74,7 @@ def test_a_process_whose_questions_make_no_sense_is_found(kind, problem):
 
 
 def test_sequences_with_other_numbers_of_questions_are_refused_before_training():
-    with pytest.raises(ValueError, match="Name the same number of tokens"):
+    with pytest.raises(ValueError, match="Select the same number of tokens"):
         prepare(dataclasses.replace(EXPERIMENT, generator=AsManyAsLetters()))
 
 
@@ -99,16 +99,16 @@ def test_the_last_position_keeps_its_own_floor():
 def test_one_token_of_each_sequence_is_asked():
     sequences = np.asarray(sample(PROCESS, key=jax.random.key(0), size=50, length=7))
     expected = np.arange(7) == answers(sequences)[:, None]
-    np.testing.assert_array_equal(asked_of(PROCESS, sequences), expected)
-    assert asked_count(PROCESS, 6) == 1
+    np.testing.assert_array_equal(loss_mask_of(PROCESS, sequences), expected)
+    assert predicted_count(PROCESS, 6) == 1
 
 
 @pytest.mark.slow
 def test_training_minimises_the_loss_of_the_asked_token_alone():
     setup = prepare(EXPERIMENT)
     batch = setup.source.draw(jax.random.key(1))
-    for tokens, asked in zip(batch.tokens[:5], batch.asked[:5], strict=True):
-        example = as_examples(tokens[None], asked[None])
+    for tokens, mask in zip(batch.tokens[:5], batch.loss_mask[:5], strict=True):
+        example = as_examples(tokens[None], mask[None])
         one = jax.tree.map(lambda part: part[0], example)
         found = sequence_loss(setup.state.model, one, loss="next", readout="last")
         place = answers(tokens[None])[0]
@@ -125,7 +125,9 @@ def test_the_test_is_that_of_the_asked_tokens(data):
     setup = prepare(experiment)
     *_, last = train(experiment, setup)
     model, test = last.state.model, np.asarray(setup.test)
-    found = evaluate(model, setup.test, readout="last", asked=setup.asked, exact=setup.exact)
+    found = evaluate(
+        model, setup.test, readout="last", loss_mask=setup.loss_mask, exact=setup.exact
+    )
     logits = jax.vmap(lambda tokens: model(tokens, jnp.arange(6))[0])(setup.test[:, :-1])
     rows, place = np.arange(len(test)), answers(test)
     log_probs = np.asarray(jax.nn.log_softmax(logits))[rows, place - 1]
@@ -142,12 +144,12 @@ def test_inspection_counts_the_asked_tokens():
     setup = prepare(EXPERIMENT)
     model, test = setup.state.model, np.asarray(setup.test)
     edit = Edit(0, 0, removed(np.tri(6, dtype=bool)))
-    effect = effect_of(model, edit, test=test, readout="last", asked=setup.asked)
+    effect = effect_of(model, edit, test=test, readout="last", loss_mask=setup.loss_mask)
     plain = effect_of(model, edit, test=test, readout="last")
     assert effect.nll != plain.nll
     first, *_ = quality(EXPERIMENT, model, test)
-    asked = np.unique(answers(test))
-    np.testing.assert_array_equal(first.by_position.positions, asked)
+    counted = np.unique(answers(test))
+    np.testing.assert_array_equal(first.by_position.positions, counted)
 
 
 def test_what_is_known_of_the_final_token_alone_is_not_said():
@@ -172,7 +174,7 @@ def test_a_model_learns_to_answer():
     setup = prepare(experiment)
     *_, last = train(experiment, setup)
     found = evaluate(
-        last.state.model, setup.test, readout="last", asked=setup.asked, exact=setup.exact
+        last.state.model, setup.test, readout="last", loss_mask=setup.loss_mask, exact=setup.exact
     )
     assert found.excess < 0.02
     assert found.excess > -4 * found.excess_stderr
