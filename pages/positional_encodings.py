@@ -11,7 +11,7 @@ ensure_shell()
 st.title("Positional encodings", anchor=False)
 st.markdown(
     "How does attention know what came first? Without a mask it sees a **set**: shuffled inputs "
-    "give shuffled outputs. A positional encoding adds the order, mostly as a vector for each "
+    "give shuffled outputs. A positional encoding adds the order, usually as a vector for each "
     "position."
 )
 one, other, length, width = draw_encodings()

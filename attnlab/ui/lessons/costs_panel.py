@@ -1,7 +1,7 @@
 """Measured time and memory of attention, and speed of generation with and without a cache."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -33,7 +33,7 @@ from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, start_job
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import hosted, limits
-from attnlab.ui.lessons.kit import choose, control_row, draw_figure
+from attnlab.ui.lessons.kit import choose, control_row, draw_figure, share_done
 from attnlab.ui.lessons.parameters_panel import Settings, of_length
 
 _ATTENTION, _GENERATION = "attention_cost", "generation_cost"
@@ -49,25 +49,19 @@ _RANGE = (("low", "minimum", ",.3~g"), ("high", "maximum", ",.3~g"))
 
 
 class Quantity(NamedTuple):
-    """A quantity to draw; `of` returns its value, minimum and maximum from a measurement."""
+    """A quantity to draw; `of` returns its values in all rounds from a measurement."""
 
     name: str
     y_title: str
-    of: Callable[[Measured], tuple[float, float, float]]
-    ranges: bool = True
+    of: Callable[[Measured], np.ndarray]
 
 
-_TIME = Quantity(
-    "Time of attention", "time of a call (ms)", lambda one: over_rounds(1_000 * one.seconds)
-)
-# Without a range, since the compiler reports one exact number.
+_TIME = Quantity("Time of attention", "time of a call (ms)", lambda one: 1_000 * one.seconds)
+# The compiler reports one exact number.
 _MEMORY = Quantity(
-    "Memory of attention",
-    "scratch memory (MB)",
-    lambda one: (one.scratch / 1e6, one.scratch / 1e6, one.scratch / 1e6),
-    ranges=False,
+    "Memory of attention", "scratch memory (MB)", lambda one: np.array([one.scratch / 1e6])
 )
-_RATE = Quantity("Tokens a second", "tokens a second", lambda one: over_rounds(1 / one.seconds))
+_RATE = Quantity("Tokens a second", "tokens a second", lambda one: 1 / one.seconds)
 
 
 def draw_attention() -> None:
@@ -84,7 +78,7 @@ def draw_attention() -> None:
         measure = partial(
             measure_attention, lengths_to(int(longest)), d_attn=int(d_attn), passes=passes
         )
-        _draw_buttons(_ATTENTION, plan, measure)
+        draw_job_buttons(_ATTENTION, "Measure", partial(start_job, _ATTENTION, measure, of=plan))
     _draw_measured(
         _ATTENTION,
         plan,
@@ -114,8 +108,10 @@ def draw_generation(settings: Settings) -> None:
         options = dataclasses.replace(options, layers=layers)
         plan = (options, longest, vocab)
         measure = partial(measure_generation, options, lengths_to(int(longest)), vocab=vocab)
-        _draw_buttons(_GENERATION, plan, measure)
-    st.caption(f"An untrained causal transformer with Train's settings: {_in_words(options)}.")
+        draw_job_buttons(_GENERATION, "Measure", partial(start_job, _GENERATION, measure, of=plan))
+    st.caption(
+        f"The model is an untrained causal transformer with Train's settings: {_in_words(options)}."
+    )
     _draw_measured(
         _GENERATION,
         plan,
@@ -151,12 +147,6 @@ def _transformer(settings: Settings) -> TransformerOptions:
     return options
 
 
-def _draw_buttons(name: str, plan: object, make: Callable[[], Iterator[CostProgress]]) -> None:
-    """Draw Measure and Stop; the measurement remembers `plan`, the settings it was started with."""
-    start = partial(start_job, name, make, of=plan)
-    draw_job_buttons(name, "Measure", start)
-
-
 def _draw_measured(
     name: str,
     plan: object,
@@ -168,37 +158,29 @@ def _draw_measured(
     source = draw_source(name, plan, "Measure", **words)
     if source is None:
         return
-    draw = partial(
-        _draw_results, name=name, quantities=quantities, plan=source.of, in_words=in_words
-    )
+    plan = source.of
+
+    def draw(state: JobState) -> None:
+        progress: CostProgress | None = state.latest
+        if progress is None or not progress.measured:
+            return
+        columns = st.columns(len(quantities), gap="medium")
+        for column, quantity in zip(columns, quantities, strict=True):
+            _draw_quantity(column, quantity, progress)
+        with st.container(key=f"{name}_sentences"):
+            st.markdown(in_words(progress, plan))
+
     draw_job(
         name,
         draw,
         failed="Measuring",
-        progress=lambda latest: (latest.share, latest.doing) if latest else (0.0, ""),
+        progress=share_done,
         source=source,
     )
 
 
-def _draw_results(
-    state: JobState,
-    *,
-    name: str,
-    quantities: tuple[Quantity, ...],
-    plan: object,
-    in_words: Callable[[CostProgress, Any], str],
-) -> None:
-    progress: CostProgress | None = state.latest
-    if progress is None or not progress.measured:
-        return
-    for column, quantity in zip(st.columns(len(quantities), gap="medium"), quantities, strict=True):
-        _draw_quantity(column, quantity, progress)
-    with st.container(key=f"{name}_sentences"):
-        st.markdown(in_words(progress, plan))
-
-
 def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> None:
-    rows = [(m.way, m.length, *quantity.of(m)) for m in progress.measured]
+    rows = [(m.way, m.length, *over_rounds(quantity.of(m))) for m in progress.measured]
     ways, lengths = dict.fromkeys(way for way, *_ in rows), sorted({row[1] for row in rows})
     alt = f"{quantity.y_title} against length, for {' and '.join(ways)}."
     if progress.share == 1:
@@ -216,7 +198,7 @@ def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> No
         y=Scale(quantity.y_title, ",.3~g", labels=",~g", kind="log"),
         series=tuple(_SERIES[way] for way in ways),
         noun=" ",
-        tips=_RANGE if quantity.ranges else (),
+        tips=_RANGE,
         height=320,
     )
 

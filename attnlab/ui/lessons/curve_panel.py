@@ -32,7 +32,7 @@ from attnlab.lessons.regression_data import (
 )
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.outside import draw_warning
-from attnlab.ui.lessons.kit import control_row, draw_figure, valid_or_last
+from attnlab.ui.lessons.kit import control_row, draw_figure, seed_field, valid_or_last
 
 _OWN, _OWN_KEY = "own points", "own_points"
 _EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
@@ -66,9 +66,7 @@ def draw_controls() -> Curve:
     row = control_row()
     with row:
         name = linked(st.selectbox, "data", [*CURVES, _OWN], key="curve", width=180)
-        seed = linked(
-            st.number_input, "seed of the data", 0, 2**31 - 1, 0, 1, key="curve_seed", width=150
-        )
+        seed = seed_field("seed of the data", "curve_seed")
         label = "bandwidth h, as a share of the range of x"
         limits = 0.005, 1.0, 0.05, 0.005
         share = linked(st.slider, label, *limits, format="%.3f", key="bandwidth", width=330)

@@ -43,8 +43,8 @@ def draw_scores(length: int, width: int) -> None:
         _draw_score_profile(Alibi(slope=slope), length, width)
     st.caption(
         "How to read it: the score against the distance; without an encoding it is 1 everywhere. "
-        "The score of rotary falls and recovers as its pairs go out of phase. With d = 1 there "
-        "is no pair to rotate."
+        "The score of rotary falls and recovers as its pairs go out of phase and back.",
+        help="With d = 1 there is no pair to rotate.",
     )
 
 
@@ -97,7 +97,7 @@ def _draw_waves(shown: ShownEncoding) -> None:
     pair = closest_pair(shown.rows)
     text = (
         f"`{shown.name}`: {_closest_in_words(pair)}, with a distance of {pair.distance:.3f}. "
-        f"Two rows typically have a distance of {pair.typical:.3f}."
+        f"Two vectors typically have a distance of {pair.typical:.3f}."
     )
     if pair.distance < TOO_ALIKE * pair.typical:
         draw_warning(
@@ -143,7 +143,7 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
             alt=f"Trained on {trained} positions. Furthest from them: {furthest['series']}, "
             f"position {furthest['at']}, at {furthest['value']:.2f}.",
             x=Scale("position", "d", labels="d"),
-            y=Scale("distance to trained rows", ".4f"),
+            y=Scale("distance to trained vectors", ".4f"),
             series=tuple(
                 Series(name, hue, dash=dash)
                 for name, (hue, dash) in zip(table["series"].unique(), _LOOKS, strict=False)
@@ -154,10 +154,11 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
             height=260,
         )
     else:
-        st.caption("Neither encoding has rows.")
+        st.caption("Neither encoding has vectors.")
     st.caption(
-        "How to read it: the distance to the nearest trained position, 0 up to the trained "
-        "length. A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach "
-        "angles not seen in training. The line of a learned encoding ends, because such a model "
-        "rejects longer sequences."
+        "How to read it: the distance from a position's vector to the nearest trained vector, 0 "
+        "up to the trained length.",
+        help="A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach angles "
+        "not seen in training. The line of a learned encoding ends, because such a model rejects "
+        "longer sequences.",
     )

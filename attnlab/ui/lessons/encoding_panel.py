@@ -1,7 +1,6 @@
 """Two positional encodings side by side: choice, views, and the matrix of a shift."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -38,11 +37,11 @@ _HEIGHT = 330
 # By button: the values that it sets, by the key of the control.
 _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
-        "L = 50, d = 5, as in “Understanding what self-attention is doing”": {
+        "Base 50, d = 5, as in “Understanding what self-attention is doing”": {
             "pe_length": 50, "pe_width": 5,
             "pe_a": "blog-described", "pe_a_base": 50, "pe_b": "blog-published", "pe_b_base": 50,
         },
-        "Sinusoidal and scalar: C = 10,000, d = 2": {
+        "Sinusoidal and scalar: base 10,000, d = 2": {
             "pe_length": 40, "pe_width": 2,
             "pe_a": "sinusoidal", "pe_a_base": 10_000, "pe_b": "scalar", "pe_b_period": 20,
         },
@@ -51,13 +50,14 @@ _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
 # How to read each view.
 VIEWS = MappingProxyType(
     {
-        "heatmap": "each row is the vector of a position; the fastest components are at the left.",
+        "heatmap": "each row is the vector of a position. In sinusoidal encodings the fastest "
+        "components are at the left.",
         "curves": "each line is one component along the positions; its number is above the line.",
         "similarity": "the cosine between the vectors of two positions. Stripes along the "
         "diagonal mean that only the distance counts.",
-        "distance": "how far apart the vectors of two positions are, by the distance of the "
-        "positions. The line is the mean, and the band ranges from least to most. Without a "
-        "band, only the distance counts.",
+        "distance": "the distance between two vectors, against how far apart their positions "
+        "are. The line is the mean, and the band ranges from minimum to maximum. Where there is "
+        "no band, only the distance of the positions counts.",
         "path": "two components as a path from position 1 on. Where the path meets itself, "
         "these two components cannot distinguish the positions.",
     }
@@ -65,7 +65,7 @@ VIEWS = MappingProxyType(
 
 
 class ShownEncoding(NamedTuple):
-    """An encoding on the page: side "a" or "b", and its vectors, `(length, width)`, or None."""
+    """An encoding on the page: side "a" or "b", and its vectors, `(length, width)`, if any."""
 
     side: str
     name: str
@@ -163,35 +163,45 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
             st.info("No features: all orders look the same.", icon=":material/block:")
         return
     rows, about = shown.rows, f"{shown.name}, {view}:"
-    (length, width), largest = rows.shape, float(np.abs(rows).max())
-    key, name = f"pe_{shown.side}", f"{shown.title}, {view}"
-    figure = partial(draw_figure, st, key, name=name)
-    says = f"{width} components over {length} positions, at most {largest:.2f}."
+    length, width = rows.shape
+    key, look = f"pe_{shown.side}", {"name": f"{shown.title}, {view}"}
+    size = f"{width} components over {length} positions, at most {np.abs(rows).max():.2f}."
     if view == "heatmap":
         grid = Grid(view, rows, "position", "component")
-        draw_matrix(st, key, grid, alt=f"{about} {says}", name=name, height=_HEIGHT)
+        draw_matrix(st, key, grid, alt=f"{about} {size}", height=_HEIGHT, **look)
     elif view == "curves":
-        domain = min(0.0, float(rows.min())), max(0.0, float(rows.max()))
-        table = charts.component_table(rows)
-        look: dict[str, Any] = {"domain": domain, "height": _HEIGHT}
-        figure(charts.component_chart, table, alt=f"{about} {says}", **look)
+        draw_figure(
+            st,
+            key,
+            charts.component_chart,
+            charts.component_table(rows),
+            alt=f"{about} {size}",
+            domain=(min(0.0, float(rows.min())), max(0.0, float(rows.max()))),
+            height=_HEIGHT,
+            **look,
+        )
     elif view == "similarity":
         grid = Grid(view, similarity(rows), "position", "position")
         about += f" the least cosine is {grid.values.min():.2f}."
-        look = {"largest": 1.0, "meaning": "cosine", "square": True}
-        draw_matrix(st, key, grid, alt=about, name=name, **look)
+        draw_matrix(st, key, grid, alt=about, largest=1.0, meaning="cosine", square=True, **look)
     elif view == "distance":
         found = profile(distances(rows))
-        says = f"neighbours are {found.mean[1]:.3f} apart on average."
-        title = "distance of rows"
-        draw_profile(key, found, title, alt=f"{about} {says}", name=name, height=_HEIGHT)
+        about += f" neighbours are {found.mean[1]:.3f} apart on average."
+        draw_profile(key, found, "distance of vectors", alt=about, height=_HEIGHT, **look)
     else:
         x, y = (min(component, width) for component in components)
-        says = f"components {x} and {y} of {length} positions."
-        look = {"x_title": f"component {x}", "y_title": f"component {y}"}
         drawn = rows[:, [x - 1, y - 1]]
-        look["domain"] = float(drawn.min()), float(drawn.max())
-        figure(charts.path_chart, charts.path_table(*drawn.T), alt=f"{about} {says}", **look)
+        draw_figure(
+            st,
+            key,
+            charts.path_chart,
+            charts.path_table(*drawn.T),
+            alt=f"{about} components {x} and {y} of {length} positions.",
+            domain=(float(drawn.min()), float(drawn.max())),
+            x_title=f"component {x}",
+            y_title=f"component {y}",
+            **look,
+        )
 
 
 def draw_profile(key: str, found: Profile, title: str, **rest: Any) -> None:
@@ -218,16 +228,16 @@ def draw_shifts(one: ShownEncoding, other: ShownEncoding) -> None:
     in_columns(_draw_shift, one, other, shift)
     st.caption(
         "How to read it: each row gives a component at t + k in terms of those at t. Blocks of "
-        "two along the diagonal are rotations; slow pairs at the lower right hardly turn. With "
-        "odd d the last sine has no cosine to turn with. A scalar would have to add k, which no "
-        "matrix can do. Learned rows are free: one matrix fits them only if d is at least the "
-        "number of pairs k apart."
+        "two along the diagonal are rotations; slow pairs at the lower right hardly turn.",
+        help="With odd d the last sine has no cosine to turn with. A scalar would have to add k, "
+        "which no matrix can do. One matrix fits learned vectors only if d is at least the number "
+        "of pairs of positions k apart.",
     )
 
 
 def _draw_shift(shown: ShownEncoding, shift: int) -> None:
     if shown.rows is None:
-        st.caption(f"`{shown.name}` has no rows to shift.")
+        st.caption(f"`{shown.name}` has no vectors to shift.")
         return
     length, width = shown.rows.shape
     if shift >= length:
@@ -248,12 +258,12 @@ def _draw_shift(shown: ShownEncoding, shift: int) -> None:
     )
     error = f"{found.error:.1e}" if found.error < 1e-3 else f"{found.error:.3f}"
     st.markdown(
-        f"`{shown.name}`: M({shift}) is {how}. Largest error over all t: **{error}**; the rows "
-        f"reach {np.abs(shown.rows).max():.2f}."
+        f"`{shown.name}`: M({shift}) is {how}. Largest error over all t: **{error}**; the largest "
+        f"component is {np.abs(shown.rows).max():.2f}."
     )
     if not found.determined:
         st.info(
-            f"There are only {length - shift} pairs of rows for {width} components, so some "
+            f"There are only {length - shift} pairs of vectors for {width} components, so some "
             "matrix always fits them exactly. Take a longer sequence or a smaller d.",
             icon=":material/info:",
         )

@@ -105,6 +105,16 @@ def steps(low: float, high: float, default: float) -> list[int | float]:
     ]
 
 
+def share_done(latest: Any) -> tuple[float, str]:
+    """Return the share done and the current item, given a job's latest progress or None."""
+    return (latest.share, latest.doing) if latest else (0.0, "")
+
+
+def seed_field(label: str, key: str) -> int:
+    """Draw the number field of a seed; return the seed."""
+    return linked(st.number_input, label, 0, 2**31 - 1, 0, 1, key=key, width=150)
+
+
 def valid_or_last(
     read: Callable[[str], _Value], text: str, default: str, *, key: str, noun: str
 ) -> _Value:

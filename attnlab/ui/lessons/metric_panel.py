@@ -24,7 +24,7 @@ from attnlab.lessons.regression_data import PLANES, Sample, draw_sample
 from attnlab.live.jobs import JobState
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
-from attnlab.ui.lessons.kit import control_row, draw_figure
+from attnlab.ui.lessons.kit import control_row, draw_figure, seed_field
 
 _WORK = "metric_training"
 _STEPS, _LEARNING_RATE = 400, 0.1
@@ -54,9 +54,7 @@ def draw_metric() -> None:
     """Draw the settings, the buttons, and the fixed and the learned kernel side by side."""
     with control_row():
         name = linked(st.selectbox, "data", list(PLANES), key="plane", width=180)
-        seed = linked(
-            st.number_input, "seed of the data", 0, 2**31 - 1, 0, 1, key="plane_seed", width=150
-        )
+        seed = seed_field("seed of the data", "plane_seed")
         limits = 0.05, 1.0, 0.3, 0.05
         start = linked(st.slider, "bandwidth to start from", *limits, key="metric_start", width=240)
         task, plan = _task(name, seed), (name, seed, start)

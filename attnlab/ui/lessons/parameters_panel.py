@@ -58,7 +58,7 @@ def draw_parameters(settings: Settings) -> None:
     st.caption(
         f"Settings come from Train: process {experiment.generator.name}, vocabulary of {vocab}, "
         f"length {length}. Each family has the options of its controls there."
-        + (f" Not possible, so with defaults: {refused}." if refused else "")
+        + (f" Defaults are used for {refused}, whose controls are invalid." if refused else "")
     )
     left, right = st.columns(2, gap="medium")
     spec = options_of(Experiment)["length"]

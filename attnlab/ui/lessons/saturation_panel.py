@@ -26,7 +26,7 @@ from attnlab.lessons.saturation import (
 from attnlab.optimum.sequences import mean_and_error
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import fragment
-from attnlab.ui.lessons.kit import control_row, draw_figure
+from attnlab.ui.lessons.kit import control_row, draw_figure, seed_field
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _MOST_DRAWS, _QUERIES, _MOST_KEYS = 2_000, 120, 32
@@ -50,9 +50,7 @@ def draw_dot_products() -> None:
         )
         label, limits = "standard deviation of a component", (0.25, 2.0, 1.0, 0.05)
         size = linked(st.slider, label, *limits, key="component", width=260)
-        seed = linked(
-            st.number_input, "seed of the draw", 0, 2**31 - 1, 0, 1, key="draw_seed", width=160
-        )
+        seed = seed_field("seed of the draw", "draw_seed")
     # Drawn with components of standard deviation 1; products scale with its square.
     products = _drawn(seed).products[:, :draws] * size**2
     place = WIDTHS.index(width)

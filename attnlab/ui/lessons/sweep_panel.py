@@ -27,7 +27,7 @@ from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, start_job
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import limits
-from attnlab.ui.lessons.kit import choose, control_row, draw_figure
+from attnlab.ui.lessons.kit import choose, control_row, draw_figure, share_done
 
 _WORK = "sweep"
 _PROCESSES = ("markov", "recall", "ndays", "dotmod")
@@ -75,7 +75,7 @@ def draw_sweep() -> None:
         _WORK,
         partial(_draw_runs, plan=plan, gain=gains.index(gain), share=percent / 100),
         failed="The runs",
-        progress=lambda latest: (latest.share, latest.doing) if latest else (0.0, ""),
+        progress=share_done,
         source=source,
     )
 
