@@ -11,9 +11,9 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("Softmax scaling", anchor=False)
 st.markdown(
-    "Attention compares a query with a key by their dot product, a sum of d terms: the more "
-    "terms, the larger the sum. A softmax of large scores saturates: one key gets nearly all the "
-    "weight, and hardly any gradient passes. Dividing by √d keeps the scores at the same size."
+    "Attention compares a query with a key by their dot product, a sum of d terms: more terms "
+    "give larger scores. A softmax of large scores saturates: one key gets nearly all the weight, "
+    "and hardly any gradient passes. Dividing by √d keeps the scores at the same size."
 )
 
 st.header("Dot products grow with their width", anchor=False, divider="gray")
@@ -31,22 +31,24 @@ st.header("The softmax saturates", anchor=False, divider="gray")
 st.markdown("Here the same scores pass through the softmax of one query over several keys.")
 draw_saturation()
 st.markdown(
-    "**Try this**: few keys, then many. The fewer the keys, the smaller the width at which the "
-    "softmax saturates."
+    "**Try this**: choose few keys, then many. The fewer the keys, the smaller the width at which "
+    "the softmax saturates."
 )
 
 st.header("Logits and temperature", anchor=False, divider="gray")
-st.markdown("Enter any logits; they are divided by a temperature: 1/√d is a temperature of √d.")
+st.markdown(
+    "Enter logits. They are divided by a temperature; the factor 1/√d is a temperature of √d."
+)
 draw_temperature()
 st.markdown(
-    "**Try this**: the vector, then 8 × the vector, then turn the temperature to 5. Eight times "
-    "the logits is an eighth of the temperature."
+    "**Try this**: press “8 × the vector”, then raise the temperature to 5. Multiplying the "
+    "logits by 8 has the same effect as dividing the temperature by 8."
 )
 
 st.header("During training", anchor=False, divider="gray")
 st.markdown(
-    "Runs come in pairs, with 1/√d and without; process, seed, data, batches and initial weights "
-    "are equal. The additional gap to the floor without 1/√d is the cost of omitting it."
+    "Runs come in pairs that differ only in the factor 1/√d. The gap is the loss minus the best "
+    "possible loss. How much larger it is without 1/√d is the cost of leaving it out."
 )
 draw_sweep()
 

@@ -129,15 +129,15 @@ def run_sweep(sweep: Sweep) -> Iterator[SweepProgress]:
         doing = f"d_attn {d_attn}"
         yield SweepProgress(done / total, doing, tracks)
         states = _starting_states(sweep, d_attn)
-        pair = _pair(d_attn, 0, _look(sweep, states, data))
+        looks = [_look(sweep, states, data)]
         for before, after in itertools.pairwise(checks):
+            pair = _pair(d_attn, checks, looks)
             for steps in _chunks(int(after - before)):
                 yield SweepProgress(done / total, doing, (*tracks, *pair))
                 states = _advance(sweep, states, data, steps)
                 done += steps
-            later = _pair(d_attn, int(after), _look(sweep, states, data))
-            pair = [_joined(*both) for both in zip(pair, later, strict=True)]
-        tracks = (*tracks, *pair)
+            looks.append(_look(sweep, states, data))
+        tracks = (*tracks, *_pair(d_attn, checks, looks))
     yield SweepProgress(1.0, "", tracks)
 
 
@@ -171,17 +171,16 @@ class _Data(NamedTuple):
     """The data that all runs of a seed share; `true` are the true next-token distributions."""
 
     setups: Setup
-    visible: Int[Array, "seeds size length"]
     true: Float[np.ndarray, "seeds size vocab"]
 
 
 def _data(sweep: Sweep) -> _Data:
     setups = [prepare(_of_seed(sweep.experiment, seed)) for seed in range(sweep.seeds)]
-    visible = [np.asarray(setup.test[:, :-1]) for setup in setups]
-    true = [predictives(sweep.experiment.generator, days)[:, -1] for days in visible]
+    generator = sweep.experiment.generator
+    true = [predictives(generator, np.asarray(setup.test[:, :-1]))[:, -1] for setup in setups]
     # The models in these states are not those of the sweep.
     shared = [setup._replace(state=None) for setup in setups]
-    return _Data(_stacked(shared), jnp.stack(visible), np.stack(true))
+    return _Data(_stacked(shared), np.stack(true))
 
 
 def _of_seed(experiment: Experiment, seed: int) -> Experiment:
@@ -257,24 +256,23 @@ def _over_runs(one):
 
 
 def _look(sweep: Sweep, states: TrainState, data: _Data) -> tuple[np.ndarray, ...]:
-    """Return `std`, `entropy` and `gap` for every scale, gain and seed, with an axis for steps."""
+    """Return `std`, `entropy` and `gap` for every scale, gain and seed."""
     readout = sweep.experiment.training.readout
-    std, nats, cross = _look_all(
-        states.model, data.visible, jnp.asarray(data.true, jnp.float32), readout
-    )
+    true = jnp.asarray(data.true, jnp.float32)
+    std, nats, cross = _look_all(states.model, data.setups.test, true, readout)
     gap = np.asarray(cross, np.float64) - entropy(data.true).mean(axis=-1)
-    return tuple(np.asarray(part, np.float64)[..., None] for part in (std, nats, gap))
+    return tuple(np.asarray(part, np.float64) for part in (std, nats, gap))
 
 
 @eqx.filter_jit
-def _look_all(models, visible, true, readout):
+def _look_all(models, tests, true, readout):
     def one(model, sequences, true):
-        each = jax.vmap(partial(_row, model, readout))(sequences)
+        each = jax.vmap(partial(_row, model, readout))(sequences[:, :-1])
         # Cross-entropy with the true distribution; observed tokens would add sampling noise.
         cross = -(true * jax.nn.log_softmax(each[2])).sum(axis=-1)
         return each[0].mean(), each[1].mean(), cross.mean()
 
-    return _over_runs(one)(models, visible, true)
+    return _over_runs(one)(models, tests, true)
 
 
 def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
@@ -287,14 +285,13 @@ def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
     return jnp.std(scores, where=parts.mask[0]), nats, logits[0]
 
 
-def _pair(d_attn: int, step: int, look: tuple[np.ndarray, ...]) -> list[Track]:
-    """Return the tracks of both scales with a single evaluation."""
+def _pair(
+    d_attn: int, checks: Int[np.ndarray, " checks"], looks: list[tuple[np.ndarray, ...]]
+) -> list[Track]:
+    """Return the tracks of both scales with the evaluations so far."""
+    std, nats, gap = (np.stack(part, axis=-1) for part in zip(*looks, strict=True))
+    steps = checks[: len(looks)]
     return [
-        Track(d_attn, scale, np.array([step]), *(part[number] for part in look))
+        Track(d_attn, scale, steps, std[number], nats[number], gap[number])
         for number, scale in enumerate(_SCALES)
     ]
-
-
-def _joined(track: Track, later: Track) -> Track:
-    parts = zip(track[2:], later[2:], strict=True)
-    return Track(*track[:2], *(np.concatenate(both, axis=-1) for both in parts))

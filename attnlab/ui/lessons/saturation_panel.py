@@ -59,9 +59,8 @@ def draw_dot_products() -> None:
     _draw_variance(right, products, size)
     _draw_formula(products[place], width, size, draws)
     st.caption(
-        "On the left are the scores of random queries and keys, on the right their variance, ± one "
-        "standard error. On these logarithmic axes, a straight rising line is growth in proportion "
-        "to d.",
+        "Left: scores of random queries and keys. Right: their variance ± one standard error; a "
+        "straight line that rises with slope 1 is growth in proportion to d.",
         help="Both series use the same N draws. About a third of the points should miss the "
         "theoretical value by more than their bar.",
     )
@@ -180,8 +179,8 @@ def draw_saturation() -> None:
             height=260,
         )
     st.caption(
-        "Without 1/√d the patterns collapse onto a single key as d grows. The Jacobian, which "
-        "multiplies every gradient on its way to queries and keys, then goes to 0.",
+        "Without 1/√d the patterns collapse onto a single key as d grows. The Jacobian then goes "
+        "to 0, and it multiplies every gradient on its way to queries and keys.",
         help="Points are means over 120 random queries, ± one standard error; dashed lines are a "
         "uniform pattern.",
     )

@@ -148,7 +148,7 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
     titles = {
         "std": "standard deviation of the scores",
         "entropy": "entropy of the pattern (nats)",
-        "gap": "gap to the floor (nats)",
+        "gap": "gap (nats)",
     }
     for column, (figure, title) in zip(st.columns(3, gap="medium"), titles.items(), strict=True):
         draw_figure(
@@ -168,8 +168,8 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
     st.caption(
         "All charts show means over test sequences and seeds, for the row that makes the "
         "prediction. In the lower row each line is a width; the widest is strongest.",
-        help="Scores are before the softmax. The gap is the mean of KL(true ‖ model), the expected "
-        "loss minus the floor. Hover over a point for its standard error over seeds.",
+        help="Scores are before the softmax. The gap is the mean of KL(true ‖ model): the expected "
+        "loss minus the best possible loss. Hover over a point for its standard error over seeds.",
     )
 
 
@@ -203,7 +203,7 @@ def _draw_results(
             charts.gap_map_chart,
             charts.gap_map_table(ready, plan.gains, scale),
             name=f"Final gap {name}",
-            alt=f"The final gap to the floor {name}, by width and init gain."
+            alt=f"The final gap {name}, by width and init gain."
             + _at_widest(tracks, plan, "gap", gain, look=-1),
             widths=plan.widths,
             gains=plan.gains,
@@ -213,11 +213,12 @@ def _draw_results(
     with st.container(key="sweep_result"):
         st.markdown(said)
     st.caption(
-        f"On the left, marks show when each seed first came within {gap:.4f} nats of the floor; "
-        "triangles are seeds that never did. On the right is the mean final gap for every gain.",
-        help="The floor is the lowest loss of any predictor, so the gap includes what a single "
-        "head cannot express. The roughly twenty evaluations are evenly spaced in the logarithm "
-        f"of the step. Hover over a cell for its standard error over {plan.seeds} seeds.",
+        f"On the left, marks show when the gap of each seed first fell to {gap:.4f} nats; "
+        "triangles are seeds whose gap never did. On the right is the mean final gap for every "
+        "gain.",
+        help="The gap includes what a single head cannot express. The roughly twenty evaluations "
+        "are evenly spaced in the logarithm of the step. Hover over a cell for its standard error "
+        f"over {plan.seeds} seeds.",
     )
 
 
