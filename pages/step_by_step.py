@@ -12,7 +12,7 @@ ensure_shell()
 st.title("Step by step", anchor=False)
 st.markdown(
     "How does attention decide what to look at? Each input gets a query, a key and a value. It "
-    "looks where its query matches a key, and takes the mean of the values there."
+    "looks where its query matches a key: it takes a mean of the values, weighted by the match."
 )
 
 
@@ -31,8 +31,8 @@ def draw_example():
     )
     st.header("Sets, not sequences", anchor=False, divider="gray")
     st.markdown(
-        "Attention without positions sees a set. Here the same head reads the inputs above once "
-        "more, in another order."
+        "Attention without positions sees a set. Here the same head reads the inputs above in "
+        "another order."
     )
     draw_sets(bench)
     draw_in_code(code_of(bench), lead="This script prints the stages above:")
@@ -40,7 +40,7 @@ def draw_example():
 
 st.header("Averaging the past, three ways", anchor=False, divider="gray")
 st.markdown(
-    "If all scores are zero, attention takes the plain mean of the past. A **loop**, a "
+    "If all scores are zero, causal attention takes the plain mean of the past. A **loop**, a "
     "**lower-triangular matrix** and a **masked softmax of zeros** all give that mean."
 )
 fragment(draw_averages)()

@@ -56,9 +56,7 @@ def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
     """Draw the first inputs, the weights that mix them, and the mixtures, by default the means."""
     length, channels = means.shape
     place = st.container()
-    if content := linked(
-        st.toggle, "now let the weights depend on the content", key="step_content"
-    ):
+    if content := linked(st.toggle, "let the weights depend on the inputs", key="step_content"):
         weights, name = _pattern(rows)[:length, :length], "attention"
         mixed = weights @ rows[:length]
     else:

@@ -1,5 +1,6 @@
 """One attention head with editable weights and inputs, and what shuffled inputs do to it."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -42,9 +43,10 @@ _ASKING = ((1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 1.0))
 _SAME = 1e-4
 
 
-class Switches(NamedTuple):
-    """Options of the head: score function, scaling, biases, cross-attention, causal mask."""
+class Bench(NamedTuple):
+    """A head to edit: its tables of numbers by name, its score function and its switches."""
 
+    tables: Mapping[str, np.ndarray]
     score: AbstractScore
     scaling: bool
     bias: bool
@@ -52,37 +54,25 @@ class Switches(NamedTuple):
     causal: bool
 
     @property
-    def tables(self) -> tuple[str, ...]:
-        """Return the names of the tables that the head uses."""
-        return (*_TABLES, *(("asking",) if self.cross else ()), *(_BIASES if self.bias else ()))
-
-
-class Bench(NamedTuple):
-    """The tables of numbers of a head, by name, and its options."""
-
-    tables: dict[str, np.ndarray]
-    switches: Switches
-
-    @property
     def asking(self) -> np.ndarray:
         """Return the inputs from which queries are computed, `(length, features)`."""
-        return self.tables["asking" if self.switches.cross else "inputs"]
+        return self.tables["asking" if self.cross else "inputs"]
 
     @property
     def mask(self) -> str:
         """Return the name of the mask."""
-        return "causal" if self.switches.causal else "none"
+        return "causal" if self.causal else "none"
 
     @property
     def scale(self) -> float:
         """Return the factor by which scores are multiplied."""
-        name = "1/sqrt(d)" if self.switches.scaling else "none"
+        name = "1/sqrt(d)" if self.scaling else "none"
         return scale_factor(name, d_attn=self.tables["w_query"].shape[1], temperature=1.0)
 
     @property
     def head(self) -> Head:
         """Return the head's weights and biases; biases are zero if they are switched off."""
-        use = float(self.switches.bias)
+        use = float(self.bias)
         return Head(
             *(
                 Projection(self.tables[f"w_{name}"], use * self.tables[f"b_{name}"][0])
@@ -90,26 +80,12 @@ class Bench(NamedTuple):
             )
         )
 
-    def stages(
-        self,
-        asking: np.ndarray | None = None,
-        asked: np.ndarray | None = None,
-        mask: str | None = None,
-    ) -> Stages:
-        """Compute all stages of the head, with the same functions as in training.
-
-        `asking` are the inputs of queries, `asked` those of keys and values; default: the bench's.
-        """
-        asking = self.asking if asking is None else asking
-        asked = self.tables["inputs"] if asked is None else asked
-        places = jnp.arange(len(asking)), jnp.arange(len(asked))
+    def stages(self) -> Stages:
+        """Compute all stages of the head, with the same functions as in training."""
+        asking, asked = self.asking, self.tables["inputs"]
+        mask = np.asarray(MASKS[self.mask](jnp.arange(len(asking)), jnp.arange(len(asked))))
         return compiled_stages(
-            self.head,
-            asking,
-            asked,
-            mask=np.asarray(MASKS[mask or self.mask](*places)),
-            scale=self.scale,
-            score=self.switches.score,
+            self.head, asking, asked, mask=mask, scale=self.scale, score=self.score
         )
 
 
@@ -119,13 +95,18 @@ def draw_bench() -> Bench:
         st.selectbox, "example", list(WORKED_EXAMPLES), key="step_example", on_change=_reset_tables
     )
     st.markdown(WORKED_EXAMPLES[example].lesson)
-    switches = _draw_switches()
-    found = _draw_tables(example, switches)
+    bench = _draw_switches()
+    found = _draw_tables(example, _names_of(bench))
     tables = or_last_good(found, _defaults(example), key="step_good")
     if found is None:
         st.info("The charts below show the last valid tables.", icon=":material/history:")
     numbers = {name: np.array(rows, dtype=np.float32) for name, rows in _completed(tables).items()}
-    return Bench(numbers, switches)
+    return bench._replace(tables=numbers)
+
+
+def _names_of(bench: Bench) -> tuple[str, ...]:
+    """Return the names of the tables that a head with these switches uses."""
+    return (*_TABLES, *(("asking",) if bench.cross else ()), *(_BIASES if bench.bias else ()))
 
 
 def _reset_tables() -> None:
@@ -142,20 +123,17 @@ def _defaults(example: str) -> dict[str, Rows]:
 
 
 def _completed(tables: dict[str, Rows]) -> dict[str, Rows]:
-    """Add default biases and inputs of queries where they are missing or have a wrong width."""
+    """Add default inputs of queries and biases where they are missing."""
     features = len(tables["inputs"][0])
     parts = {"asking": tuple((*row, *(0.0,) * features)[:features] for row in _ASKING)}
     for bias in _BIASES:
         width = len(tables[bias.replace("b_", "w_")][0])
         parts[bias] = ((1.0, *(0.0,) * (width - 1)),)
-    return parts | {
-        name: rows
-        for name, rows in tables.items()
-        if name not in parts or len(rows[0]) == len(parts[name][0])
-    }
+    return parts | tables
 
 
-def _draw_switches() -> Switches:
+def _draw_switches() -> Bench:
+    """Draw the switches; return a bench that still has no tables."""
     with st.container(horizontal=True, key="step_switches", vertical_alignment="bottom"):
         name = linked(st.selectbox, "score function", list(SCORES), key="step_score", width=180)
         score = draw_options(SCORES[name], "step", width=220)
@@ -167,13 +145,13 @@ def _draw_switches() -> Switches:
         f"Score `{name}`: {score.summary} Scaling belongs to `dot`. Cross-attention has no causal "
         "mask: there is no “earlier” between two sequences."
     )
-    return Switches(score, scaling and name == "dot", bias, cross, causal and not cross)
+    return Bench({}, score, scaling and name == "dot", bias, cross, causal and not cross)
 
 
-def _draw_tables(example: str, switches: Switches) -> dict[str, Rows] | None:
+def _draw_tables(example: str, names: Sequence[str]) -> dict[str, Rows] | None:
     defaults, found, places = _defaults(example), {}, {}
     columns: list[Any] = []
-    for name in switches.tables:
+    for name in names:
         columns = columns or list(st.columns(4, gap="small"))
         places[name] = columns.pop(0).container(key=f"table_step_{name}")
         with places[name]:
@@ -197,26 +175,25 @@ def _draw_tables(example: str, switches: Switches) -> dict[str, Rows] | None:
 
 def code_of(bench: Bench) -> str:
     """Return a Python script that computes the same stages."""
-    switches, score = bench.switches, bench.switches.score
     tables = "".join(
-        f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in switches.tables
+        f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in _names_of(bench)
     )
     projections = "".join(
         f"    Projection(w_{name}, "
-        + (f"b_{name}[0]),\n" if switches.bias else f"jnp.zeros(w_{name}.shape[1])),\n")
+        + (f"b_{name}[0]),\n" if bench.bias else f"jnp.zeros(w_{name}.shape[1])),\n")
         for name in Head._fields
     )
-    asking = "asking" if switches.cross else "inputs"
+    asking = "asking" if bench.cross else "inputs"
     return (
         "import jax.numpy as jnp\n\n"
-        f"from attnlab.attention import MASKS, {type(score).__name__}\n"
+        f"from attnlab.attention import MASKS, {type(bench.score).__name__}\n"
         "from attnlab.models.parts import Projection\n"
         "from attnlab.lessons.stages import Head, stages\n\n"
         f"{tables}"
         f"head = Head(\n{projections})\n"
         f'mask = MASKS["{bench.mask}"](jnp.arange(len({asking})), jnp.arange(len(inputs)))\n'
         f"found = stages(\n    head, {asking}, inputs, mask=mask, scale={bench.scale!r}, "
-        f"score={score!r}\n)\n"
+        f"score={bench.score!r}\n)\n"
         "print(found.scores, found.pattern, found.output)"
     )
 
@@ -228,16 +205,17 @@ def draw_sets(bench: Bench) -> None:
     seed = linked(st.number_input, "shuffle number", 1, 1000, 1, key="step_shuffle", width=180)
     order = _shuffle(length, seed)
     new, old = (" ".join(str(at + 1) for at in each) for each in (order, range(length)))
-    st.markdown(f"The inputs in the order **{new}** instead of {old}.")
+    st.markdown(f"The inputs are in the order **{new}** instead of {old}.")
     positions = encoding_rows(Sinusoidal(), length=length, width=features).astype(np.float32)
     lines = ["| head | largest difference | unchanged outputs |", "|---|---|---|"]
-    for name, added, mask in (
-        ("no positions, no mask", 0 * positions, "none"),
-        ("sinusoidal positions added", positions, "none"),
-        ("causal mask, no positions", 0 * positions, "causal"),
+    for name, added, causal in (
+        ("no positions, no mask", 0 * positions, False),
+        ("sinusoidal positions added", positions, False),
+        ("causal mask, no positions", 0 * positions, True),
     ):
+        self_attention = bench._replace(cross=False, causal=causal)
         before, after = (
-            bench.stages(each + added, each + added, mask).output
+            self_attention._replace(tables={**bench.tables, "inputs": each + added}).stages().output
             for each in (inputs, inputs[order])
         )
         apart = np.abs(after - before[order]).max(axis=1)
@@ -246,12 +224,12 @@ def draw_sets(bench: Bench) -> None:
     with st.container(key="step_sets"):
         st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: outputs of the shuffled inputs, minus the shuffled outputs. Without "
+        "How to read it: the outputs for the shuffled inputs, minus the shuffled outputs. Without "
         "positions the head sees a set: outputs are permuted like the inputs, and the difference "
-        "is rounding. With positions this fails. With a causal mask an output depends on its "
-        "input and on the set of earlier ones. It is unchanged where this set is the same as "
-        "before the shuffle; the order within the past does not matter. (Equal inputs also leave "
-        "outputs unchanged.)"
+        "is rounding.",
+        help="With a causal mask an output depends on its input and on the set of earlier inputs. "
+        "It is unchanged where the shuffle leaves this set as it was. Equal inputs also leave "
+        "outputs unchanged.",
     )
 
 

@@ -145,7 +145,7 @@ def _line(stage: str, bench: Bench, found: Stages, cell: Cell) -> str:
     scaled = found.scaled[cell[:2]]
     if stage == "scaled":
         score = number(found.scores[cell[:2]])
-        if not bench.switches.scaling:
+        if not bench.scaling:
             return rf"1 \times {score} = {bold(scaled)} \quad \text{{(scaling is off)}}"
         return rf"\frac{{{score}}}{{\sqrt{{{found.keys.shape[1]}}}}} = {bold(scaled)}"
     if stage == "masked":
@@ -168,27 +168,26 @@ def _projected(stage: str, bench: Bench, found: Stages, cell: Cell) -> str:
     inputs = (bench.asking if kind == "query" else bench.tables["inputs"])[at]
     weight, bias = getattr(bench.head, kind)
     column = min(cell.component, weight.shape[1] - 1)
-    added = f" + {number(bias[column])}" if bench.switches.bias else ""
+    added = f" + {number(bias[column])}" if bench.bias else ""
     result = bold(getattr(found, stage)[at, column])
     total = products(inputs, weight[:, column])
     return rf"{kind[0]}_{{{at + 1},{column + 1}}} = {total}{added} = {result}"
 
 
 def _score(bench: Bench, found: Stages, cell: Cell) -> str:
-    score = bench.switches.score
     query, key = found.queries[cell.query], found.keys[cell.key]
-    term, whole = _TERMS[score.name]
+    term, whole = _TERMS[bench.score.name]
     terms = (
         term.format(q=number(q), k=f"({number(k)})" if k < 0 and "{q} " in term else number(k))
         for q, k in zip(query, key, strict=True)
     )
-    width = number(getattr(score, "bandwidth", 0))
+    width = number(getattr(bench.score, "bandwidth", 0))
     return whole.format(sum=sum_of(terms), d=query.size, h=width)
 
 
 def _mask_line(bench: Bench, cell: Cell) -> str:
     query, key = cell.query + 1, cell.key + 1
-    if not bench.switches.causal:
+    if not bench.causal:
         return r"\text{there is no mask: the score stays }"
     if key > query:
         return rf"{key} > {query}\text{{: the key comes later and may not be seen: }}"
