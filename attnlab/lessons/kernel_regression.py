@@ -170,11 +170,6 @@ class LeaveOneOut(NamedTuple):
         return int(self.loss.argmin())
 
 
-def others(points: int) -> Bool[Array, "points points"]:
-    """Return the leave-one-out mask: each point sees every point but itself."""
-    return ~jnp.eye(points, dtype=bool)
-
-
 def leave_one_out(
     x: Float[np.ndarray, "points features"],
     y: Float[np.ndarray, " points"],
@@ -192,10 +187,10 @@ def leave_one_out(
 
 @jax.jit
 def _errors_by_bandwidth(x, y, bandwidths):
-    mask = others(len(x))
+    of_others = ~jnp.eye(len(x), dtype=bool)
 
     def one(bandwidth):
-        return (gaussian_attention(x, x, y, bandwidth, mask=mask).output[:, 0] - y) ** 2
+        return (gaussian_attention(x, x, y, bandwidth, mask=of_others).output[:, 0] - y) ** 2
 
     return jax.lax.map(one, bandwidths)
 
@@ -227,10 +222,9 @@ def learned_attention(
     keys: Float[Array, "key features"],
     values: Float[Array, " key"],
     *,
-    leave_one_out: bool = False,
+    mask: Bool[Array, "query key"],
 ) -> Attended:
     """Return Gaussian attention between projected queries and keys, with bandwidth 1."""
-    mask = others(len(keys)) if leave_one_out else jnp.ones((len(queries), len(keys)), dtype=bool)
     return gaussian_attention(queries @ metric.query, keys @ metric.key, values, 1.0, mask=mask)
 
 
@@ -243,7 +237,8 @@ def metric_loss(
 
 @jax.jit
 def _squared_errors(metric, x, y):
-    return (learned_attention(metric, x, x, y, leave_one_out=True).output[:, 0] - y) ** 2
+    of_others = ~jnp.eye(len(x), dtype=bool)
+    return (learned_attention(metric, x, x, y, mask=of_others).output[:, 0] - y) ** 2
 
 
 def left_out_error(
@@ -310,4 +305,5 @@ def error_against_truth(
 
 @jax.jit
 def _predict(metric, queries, x, y):
-    return learned_attention(metric, queries, x, y).output[:, 0]
+    everything = jnp.ones((len(queries), len(x)), dtype=bool)
+    return learned_attention(metric, queries, x, y, mask=everything).output[:, 0]

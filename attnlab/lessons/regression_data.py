@@ -32,6 +32,12 @@ class DataSet(NamedTuple):
     truth: Callable[[Any], Any]
     crowding: float = 1.0
 
+    @property
+    def description(self) -> str:
+        """The summary, the number of points and their noise, as text."""
+        noise = f"with noise of standard deviation {self.noise:g}"
+        return f"{self.summary} There are {self.points} points, {noise}."
+
 
 class Sample(NamedTuple):
     """Points of a data set."""
@@ -62,17 +68,17 @@ def _quickening(x):
 
 CURVES = MappingProxyType(
     {
-        "waves": DataSet("A sine and noise.", 1, 60, 0.25, _waves),
-        "step": DataSet("A jump that no smooth kernel can follow.", 1, 60, 0.2, _step),
+        "waves": DataSet("The truth is a sine.", 1, 60, 0.25, _waves),
+        "step": DataSet("The truth jumps. No smooth kernel can follow it.", 1, 60, 0.2, _step),
         "quickening": DataSet(
-            "Varies slowly at the left and quickly at the right: no bandwidth suits both.",
+            "The truth varies slowly at the left, quickly at the right. No bandwidth suits both.",
             1,
             90,
             0.15,
             _quickening,
         ),
         "crowded left": DataSet(
-            "A sine with points dense at the left and sparse at the right.",
+            "The truth is a sine. Its points are dense at the left and sparse at the right.",
             1,
             60,
             0.25,
@@ -81,10 +87,6 @@ CURVES = MappingProxyType(
         ),
     }
 )
-
-
-def _first_alone(x):
-    return jnp.sin(2 * jnp.pi * 1.5 * x[:, 0])
 
 
 def _slanted(x):
@@ -98,11 +100,7 @@ def _round(x):
 PLANES = MappingProxyType(
     {
         "one irrelevant": DataSet(
-            "Only feature 1 matters; feature 2 is irrelevant.",
-            2,
-            150,
-            0.2,
-            _first_alone,
+            "Only feature 1 matters; feature 2 is irrelevant.", 2, 150, 0.2, _waves
         ),
         "slanted": DataSet(
             "Only the sum of the features matters, not their difference.", 2, 150, 0.2, _slanted

@@ -77,7 +77,7 @@ def draw_controls() -> Curve:
         sample, truth_of = _read_own_points(), None
     else:
         sample, truth_of = _sample(name, seed), CURVES[name].truth
-        st.caption(f"{CURVES[name].summary} {len(sample.y)} points, noise {CURVES[name].noise:g}.")
+        st.caption(CURVES[name].description)
     low, high = float(sample.x.min()), float(sample.x.max())
     margin = 0.05 * (high - low)
     at = np.linspace(low - margin, high + margin, _PLACES)
@@ -160,7 +160,7 @@ def draw_fit(curve: Curve) -> None:
     _draw_left_out(right, curve)
     st.caption(
         "Click the curve to move the query (blue). The red bar under each dot is its weight, and "
-        "the fit is the weighted mean of the dots. Dashed: the truth, if it is known."
+        "the fit is the weighted mean of the dots. The dashed line is the truth, if it is known."
     )
 
 
@@ -205,7 +205,7 @@ def _draw_left_out(place: DeltaGenerator, curve: Curve) -> None:
         height=220,
     )
     place.caption(
-        f"Leave-one-out MSE, each point predicted from the others: lowest at {h}, "
+        f"The squared error of predicting each point from the others is lowest at {h}: "
         f"{show_measured(loss[best], stderr[best], most_places=4)}."
     )
 
@@ -216,8 +216,8 @@ def draw_equalities(curve: Curve) -> None:
     same = agreement_with_formula(curve.at[:, None], x, curve.sample.y, curve.bandwidth)
     with st.container(key="agreement"):
         st.markdown(
-            f"Largest difference of any weight, formula against `attend`: **{same.float64:.1e}** "
-            f"in float64, **{same.float32:.1e}** in float32, in which models train."
+            f"The weights of the formula and of `attend` differ by at most **{same.float64:.1e}** "
+            f"in float64 and **{same.float32:.1e}** in float32, in which models train."
         )
         if same.undefined:
             draw_warning(
@@ -263,9 +263,9 @@ def draw_equalities(curve: Curve) -> None:
             },
         )
         st.markdown(
-            f"The five keys nearest to the query x = {curve.query:.3f}. Over all queries and keys "
-            f"the two patterns differ by at most **{on_one.pattern_difference:.1e}**. Within a "
-            f"query the difference of the scores varies by {on_one.constant_error:.1e}. On the "
-            "straight line, where norms differ, the patterns differ by up to "
+            f"The table has the five keys nearest to the query x = {curve.query:.3f}. The two "
+            f"patterns differ by at most **{on_one.pattern_difference:.1e}** over all queries and "
+            f"keys, and the differences of scores vary by {on_one.constant_error:.1e} within a "
+            "query. On the straight line, where norms differ, the patterns differ by up to "
             f"**{straight.pattern_difference:.2f}**."
         )

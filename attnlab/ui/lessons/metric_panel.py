@@ -63,8 +63,8 @@ def draw_metric() -> None:
             forget_job(_WORK)
         draw_job_buttons(_WORK, "Train W_Q and W_K", partial(_start, task.sample, plan))
     st.caption(
-        f"{PLANES[name].summary} {len(task.sample.y)} points, noise {task.noise:g}; "
-        f"{_STEPS} steps of Adam, learning rate {_LEARNING_RATE:g}."
+        f"{PLANES[name].description} Training takes {_STEPS} steps of Adam with learning rate "
+        f"{_LEARNING_RATE:g}."
     )
     draw = partial(_draw_learned, task=task, start=start)
     draw_job(_WORK, draw, failed="Training", progress=_progress)
@@ -135,9 +135,10 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         _draw_plane(column, key, metric, task.sample, query - 1)
     _draw_weights(progress.metric)
     st.caption(
-        "Click a point to make it the query (ringed). The size of a point is its weight, and the "
-        "colour is y; triangles point down where y is below 0. The fixed kernel covers a round "
-        "neighbourhood. The learned one stretches along the direction in which nothing changes."
+        "The fixed kernel covers a round neighbourhood; the learned one stretches along the "
+        "direction in which nothing changes. Click a point to make it the query, which is ringed.",
+        help="The size of a point is its weight, and the colour is y. Triangles point down where "
+        "y is below 0.",
     )
 
 
@@ -209,7 +210,7 @@ def _draw_weights(metric: Metric) -> None:
     with st.container(key="metric_weights"):
         st.latex(rf"W_Q = {matrices[0]} \qquad W_K = {matrices[1]}")
         st.markdown(
-            "Bandwidth along feature 1 and feature 2 (one over the length of their rows): "
-            f"queries {widths[0][0]:.3f} and {widths[0][1]:.3f}, keys {widths[1][0]:.3f} and "
-            f"{widths[1][1]:.3f}."
+            "The bandwidth along a feature is one over the length of its row. For features 1 and "
+            f"2 it is {widths[0][0]:.3f} and {widths[0][1]:.3f} in queries, {widths[1][0]:.3f} and "
+            f"{widths[1][1]:.3f} in keys."
         )
