@@ -164,7 +164,7 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
         return
     rows, about = shown.rows, f"{shown.name}, {view}:"
     length, width = rows.shape
-    key, look = f"pe_{shown.side}", {"name": f"{shown.title}, {view}"}
+    key, look = f"pe_{shown.side}", dict[str, Any](name=f"{shown.title}, {view}")
     size = f"{width} components over {length} positions, at most {np.abs(rows).max():.2f}."
     if view == "heatmap":
         grid = Grid(view, rows, "position", "component")
