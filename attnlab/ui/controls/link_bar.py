@@ -214,8 +214,11 @@ def draw_notices() -> None:
         *([f"{further:,} more parts have problems."] if further > 0 else []),
         icon=":material/link_off:",
     )
-    dismiss = {"key": "link_dismiss", "type": "tertiary", "icon": ":material/close:"}
-    st.button("Dismiss", on_click=lambda: st.session_state.pop(_NOTICES, None), **dismiss)
+    draw_button("Dismiss", "link_dismiss", "close", _dismiss_notices, type="tertiary")
+
+
+def _dismiss_notices() -> None:
+    st.session_state.pop(_NOTICES, None)
 
 
 @panel("Link and lesson", key="link_panel", icon="link")
