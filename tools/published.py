@@ -1,7 +1,7 @@
 """Make the results that come with the program: `python -m tools.published [--workers N]`.
 
-Writes `attnlab/comparisons/published.json`: the published table over 8 seeds, the ladders of
-switches over 4, the other models over 3. It takes about an hour on two cores. Runs that are in the
+Writes `attnlab/comparisons/published.json`: the published table and the ladders of switches over
+8 seeds, the other models over 3. It takes over an hour on two cores. Runs that are in the
 library are not trained again, so it can be interrupted and resumed; `ATTNLAB_LIBRARY` names the
 folder.
 """

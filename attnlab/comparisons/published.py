@@ -160,7 +160,7 @@ PARTS = MappingProxyType(
         part.name: part
         for part in (
             Part("table", 8, tuple(_setting(*row, _published(*row)) for row in PUBLISHED)),
-            Part("ladder", 4, _ladder()),
+            Part("ladder", 8, _ladder()),
             Part("zoo", 3, _zoo()),
         )
     }
