@@ -95,11 +95,9 @@ def check_targets(
     task: AbstractTask,
     model: AbstractModel,
     sequences: Int[Array, "sequences positions"],
-    *,
-    unused: bool = False,
 ) -> TargetTest:
-    """Test a model on sequences of a task; `unused` is as in `write_target`."""
-    right = np.asarray(_right(task, model, jnp.asarray(sequences), unused))
+    """Test a model on sequences of a task."""
+    right = np.asarray(_right(task, model, jnp.asarray(sequences)))
     share, size = right.mean(), right.size
     safe = np.clip(share, 0.5 / size, 1 - 0.5 / size)
     return TargetTest(
@@ -118,14 +116,14 @@ def exact_match_of(
     """Return the `exact_match` of `check_targets`, or None if the process is not a task."""
     if not is_task(process):
         return None
-    return float(np.asarray(_right(process, model, jnp.asarray(sequences), False)).mean())
+    return float(np.asarray(_right(process, model, jnp.asarray(sequences))).mean())
 
 
 @eqx.filter_jit
-def _right(task, model, sequences, unused):
+def _right(task, model, sequences):
     def one(tokens):
         source, count = tokens[: task.prompt_length()], tokens.size - task.prompt_length()
-        written = write_target(model, source, count=count, unused=unused)
+        written = write_target(model, source, count=count)
         return (written == task.target_of(source)).all()
 
     return jax.lax.map(one, sequences, batch_size=_WRITTEN_TOGETHER)

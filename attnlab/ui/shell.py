@@ -16,7 +16,7 @@ from attnlab.ui.core.display import INSPECT_PAGE, PAGES, QUESTION_PAGE, TRAIN_PA
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.page_charts import draw_export, forget_charts
+from attnlab.ui.core.page_charts import draw_export
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session, watch_session
 from attnlab.ui.sequence_to_sequence import hands
@@ -60,7 +60,7 @@ def run_shell() -> None:
         if is_new:
             keep_form()
         follow_address(has_own_settings=is_lesson, **_OF_ADDRESS.get(page.url_path, {}))
-        forget_charts()
+        session().charts = {}
         draw_lesson()
         _close_sidebar_of_phones(page.url_path, is_new=is_new)
         session().page = page.url_path

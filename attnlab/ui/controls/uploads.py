@@ -6,10 +6,16 @@ the file is still there.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from attnlab.configuration.options import OptionError, quoted
+from attnlab.runs.storage import Run, RunFileError, from_bytes
+from attnlab.training.limits import check_limits
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
 
 # Draws the message about a file; None if there is no message.
@@ -28,6 +34,28 @@ def take_upload(key: str, take: Callable[[UploadedFile | None], Message]) -> Non
         # If the key is missing, the control was not drawn; the user did not remove the file.
         message = take(file) if key in st.session_state else message
         session().kept[f"{key}_taken"] = number, message
+
+
+def take_run_file(key: str, use: Callable[[Run | None], None], *, problem: str = "") -> None:
+    """Call `use` once with the run in the file of upload control `key`, as `take_upload` does.
+
+    It gets None if the file was removed, or cannot be used as a run here. Then there is a message
+    that ends with the text `problem`.
+    """
+
+    def take(file: UploadedFile | None) -> Message:
+        run, message = None, None
+        if file is not None:
+            try:
+                run = from_bytes(file.getvalue())
+                check_limits(run.experiment, limits())
+            except (RunFileError, OptionError) as error:
+                words = f"{quoted(file.name)}: {error} {problem}".rstrip()
+                run, message = None, partial(draw_error, words)
+        use(run)
+        return message
+
+    take_upload(key, take)
 
 
 def draw_upload(label: str, *, key: str, help: str) -> None:

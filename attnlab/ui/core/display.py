@@ -84,7 +84,6 @@ def draw_download(
     make: Callable[[], str | bytes],
     *,
     key: str,
-    disabled: bool = False,
 ) -> None:
     """Draw the button of a file, which `make` creates when the button is pressed."""
     st.download_button(
@@ -94,6 +93,5 @@ def draw_download(
         mime=mime,
         key=key,
         on_click="ignore",
-        disabled=disabled,
         icon=":material/download:",
     )

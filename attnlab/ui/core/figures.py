@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.number_text import show_estimate
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import Stopped, listening
 from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
@@ -252,20 +251,3 @@ def draw_gap() -> None:
         st.caption("Not computed: stopped above.")
     else:
         st.caption(":material/hourglass_top: Computing …")
-
-
-def accuracy_text(best: Best) -> str:
-    """Return the accuracy of a predictor as text: exact, or estimated with its standard error."""
-    accuracy = show_estimate(best.accuracy, best.accuracy_stderr)
-    return f"accuracy {accuracy} ({_source(best)})"
-
-
-def accuracy_and_loss_text(best: Best) -> str:
-    """Return accuracy and loss of a predictor as text: exact, or with their standard errors."""
-    accuracy = show_estimate(best.accuracy, best.accuracy_stderr)
-    loss = show_estimate(best.nll, best.nll_stderr)
-    return f"accuracy {accuracy}, loss {loss} nats ({_source(best)})"
-
-
-def _source(best: Best) -> str:
-    return "exact" if best.exact else "estimated"

@@ -47,7 +47,7 @@ def draw_chart(
     Returns:
         The return value of `st.vega_lite_chart`: with `on_select`, the selections by name.
     """
-    charts_on_page()[name] = DrawnChart(drawing, alt)
+    session().charts[name] = DrawnChart(drawing, alt)
     specification = drawing.specification(dark=on_dark(), large=has_large_type())
     # The overloads want `on_select` as a literal.
     draw: Any = st.vega_lite_chart
@@ -62,24 +62,14 @@ def draw_chart(
     )
 
 
-def charts_on_page() -> dict[str, DrawnChart]:
-    """Return the charts drawn since the last full rerun, by name."""
-    return session().charts
-
-
-def forget_charts() -> None:
-    """Empty the page's list of charts. Call it at the start of a page."""
-    session().charts = {}
-
-
 def draw_export() -> None:
     """Draw the panel that exports the page's charts, if the page has charts."""
-    if charts_on_page():
+    if session().charts:
         panel("Export charts", key="pictures", icon="image")(fragment(_draw_choice))()
 
 
 def _draw_choice() -> None:
-    charts, dark = charts_on_page(), on_dark()
+    charts, dark = session().charts, on_dark()
     name = st.selectbox("chart", list(charts), key="picture")
     slug = re.sub(r"\W+", "-", name.lower()).strip("-")
     with st.container(horizontal=True, gap="small"):

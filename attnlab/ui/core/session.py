@@ -49,7 +49,7 @@ class Session:
         missing: Keys of the requested results that were not known.
         stopped: Keys of results whose computation the user stopped.
         deadline: Value of `time.monotonic()` until which the page waits for results.
-        charts: The charts of the page by name.
+        charts: The charts drawn since the last full rerun, by name.
         page: The page of the last rerun, or None.
         kept: Other values that panels compute once, by name.
     """

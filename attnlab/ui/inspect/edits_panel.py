@@ -10,7 +10,8 @@ import streamlit as st
 from attnlab.charts import overview_chart, overview_table
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators import is_task, loss_mask_of
-from attnlab.inspection import Ablation, Effect, ablations, can_align, removals, replacements
+from attnlab.inspection import Ablation, Effect, ablations, can_align, replacements
+from attnlab.inspection.ablation import REMOVED
 from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import heads_of, layer_name
@@ -42,13 +43,9 @@ _ALIGNMENT = (
 
 def removals_of_all(found: Iterable[Ablation]) -> dict[Head, Effect]:
     """Return the effect of removing each head, for maps of every kind, the most costly first."""
-    found = list(found)
-    effects = {
-        (kind, *head): effect
-        for kind in dict.fromkeys(each.kind for each in found)
-        for head, effect in removals(each for each in found if each.kind == kind).items()
-    }
-    return dict(sorted(effects.items(), key=lambda item: item[1].nll_change, reverse=True))
+    removed = [each for each in found if each.by == REMOVED]
+    removed.sort(key=lambda each: each.effect.nll_change, reverse=True)
+    return {(each.kind, each.layer, each.head): each.effect for each in removed}
 
 
 def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None:

@@ -86,27 +86,21 @@ def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) 
     snapshot = run.snapshot()
     if snapshot.latest is None or snapshot.experiment != experiment:
         return
-    moment = shown_moment(snapshot)
+    moment, known = shown_moment(snapshot), known_truth(experiment)
+    at_rest = not follows(snapshot, moment)
     draw_step(snapshot, moment)
     left, right = st.columns(MAP_AND_BARS, gap="medium")
-    with left:
-        known = known_truth(experiment)
-        if known is None:
-            st.caption(":material/hourglass_top: Computing the true dependence …")
-        else:
-            _draw_rows(
-                experiment,
-                sequence_comparison(experiment, moment.model, tokens, known[1]),
-                tokens,
-                view,
-                at_rest=not follows(snapshot, moment),
-            )
+    found = None
+    if known is None:
+        left.caption(":material/hourglass_top: Computing the true dependence …")
+    else:
+        found = sequence_comparison(experiment, moment.model, tokens, known[1])
+        with left:
+            _draw_rows(experiment, found, tokens, view, at_rest=at_rest)
     with right:
-        _draw_next_day(experiment, moment.model, tokens, at_rest=not follows(snapshot, moment))
-    with st.container():
-        if known is not None and not follows(snapshot, moment):
-            found = sequence_comparison(experiment, moment.model, tokens, known[1])
-            draw_account(experiment, found, known[0], view)
+        _draw_next_day(experiment, moment.model, tokens, at_rest=at_rest)
+    if known and found and at_rest:
+        draw_account(experiment, found, known[0], view)
 
 
 def draw_step(snapshot: Snapshot, moment: Moment) -> None:

@@ -1,23 +1,17 @@
 """Inspect: the same map of two runs, and their difference."""
 
-import functools
-
 import numpy as np
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnlab import charts
-from attnlab.configuration.options import OptionError, quoted
 from attnlab.inspection import Comparison
 from attnlab.models import AbstractModel, Trace
 from attnlab.runs.differences import label_of_change
-from attnlab.runs.storage import Run, RunFileError, from_bytes
+from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment
-from attnlab.training.limits import check_limits
-from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
+from attnlab.ui.controls.uploads import draw_upload, take_run_file
 from attnlab.ui.core.fragments import panel
-from attnlab.ui.core.outside import as_text, draw_error
-from attnlab.ui.core.server import limits
+from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.inspect.maps_panel import (
     KEY_AND_QUERY,
@@ -68,7 +62,7 @@ def _draw_run_choice(experiment: Experiment) -> Run | None:
     )
     if choice != _FILE:
         return past[int(choice)].run
-    take_upload(_UPLOAD, _load)
+    take_run_file(_UPLOAD, _load)
     draw_upload(
         "Run file to compare with",
         key=_UPLOAD,
@@ -77,17 +71,8 @@ def _draw_run_choice(experiment: Experiment) -> Run | None:
     return st.session_state.get(_LOADED)
 
 
-def _load(file: UploadedFile | None) -> Message:
-    st.session_state[_LOADED] = None
-    if file is None:
-        return None
-    try:
-        stored = from_bytes(file.getvalue())
-        check_limits(stored.experiment, limits())
-    except (RunFileError, OptionError) as error:
-        return functools.partial(draw_error, f"{quoted(file.name)}: {error}")
+def _load(stored: Run | None) -> None:
     st.session_state[_LOADED] = stored
-    return None
 
 
 def _reason_against(this: Experiment, other: Experiment) -> str:

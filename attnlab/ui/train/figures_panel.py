@@ -21,7 +21,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Verdict, feasibility
 from attnlab.training.shares import learned_share
 from attnlab.ui.core.display import draw_metric
-from attnlab.ui.core.figures import accuracy_and_loss_text, accuracy_text, figure
+from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_warning
 from attnlab.ui.core.session import session
@@ -171,11 +171,9 @@ def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: boo
         if verdict is None:
             st.caption(":material/hourglass_top: Computing what can be learned …")
             return
-        accuracy = accuracy_text(verdict.best).removesuffix(" (exact)")
-        # Beside the accuracy of the run.
-        best = f"best possible {accuracy.removeprefix('accuracy ')}"
-        if not is_started:
-            best = f"Best possible {accuracy}"
+        accuracy = known_text(verdict.best, "accuracy") + " (estimated)" * (not verdict.best.exact)
+        # Beside the accuracy of the run the word is not repeated.
+        best = f"best possible {accuracy}" if is_started else f"Best possible accuracy {accuracy}"
         parts = [f":orange-badge[{whose}]"] if whose else []
         # Badges in a caption are too pale to read.
         prospect = "" if is_started else figure(show_prospect, form)
@@ -198,10 +196,13 @@ def draw_findings(form: Experiment | OptionError) -> None:
 
 def _findings(verdict: Verdict) -> list[Finding]:
     findings = list(verdict.findings)
-    if verdict.reachable is not None and verdict.reachable.nll > verdict.best.nll + 1e-3:
+    reachable = verdict.reachable
+    if reachable is not None and reachable.nll > verdict.best.nll + 1e-3:
+        accuracy, loss = (known_text(reachable, name) for name in ("accuracy", "nll"))
+        source = "exact" if reachable.exact else "estimated"
         words = (
-            "These settings cannot beat a predictor with "
-            f"{accuracy_and_loss_text(verdict.reachable)}."
+            f"These settings cannot beat a predictor with accuracy {accuracy}, loss {loss} nats "
+            f"({source})."
         )
         findings.append(Finding("model", words))
     return findings

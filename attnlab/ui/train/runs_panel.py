@@ -5,7 +5,6 @@ import functools
 
 import pandas as pd
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.paired import common_seeds, compare
@@ -17,14 +16,12 @@ from attnlab.runs.history import to_csv
 from attnlab.runs.past_runs import MOST_PINNED, gap_between, steps_to
 from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.script import to_script
-from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
-from attnlab.training.limits import check_limits
+from attnlab.runs.storage import Run, to_bytes
 from attnlab.ui.controls.form_state import fill_form
-from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
+from attnlab.ui.controls.uploads import draw_upload, take_run_file
 from attnlab.ui.core.display import draw_button, draw_download
 from attnlab.ui.core.fragments import draw_while, panel
-from attnlab.ui.core.outside import draw_error, draw_toast
-from attnlab.ui.core.server import limits
+from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import remove_run, return_to, shelve_run
 from attnlab.ui.train.loss_panel import TARGET, target_of
@@ -192,7 +189,7 @@ _UPLOAD = "run_file"
 
 def follow_run_file(run: LiveRun) -> None:
     """Replace the current run by an uploaded run. Call it before any control is drawn."""
-    take_upload(_UPLOAD, functools.partial(_load, run))
+    take_run_file(_UPLOAD, functools.partial(_load, run), problem="Your current run is kept.")
 
 
 @panel("Save, load, export", key="files", icon="save")
@@ -243,17 +240,10 @@ def _draw_downloads(run: LiveRun) -> None:
     )
 
 
-def _load(run: LiveRun, file: UploadedFile | None) -> Message:
-    if file is None:
-        return None
-    try:
-        stored = from_bytes(file.getvalue())
-        check_limits(stored.experiment, limits())
-    except (RunFileError, OptionError) as error:
-        message = f"{quoted(file.name)}: {error} Your current run is kept."
-        return functools.partial(draw_error, message)
+def _load(run: LiveRun, stored: Run | None) -> None:
+    if stored is None:
+        return
     # The form first: only this step can safely be interrupted and repeated.
     fill_form(stored.experiment)
     shelve_run(run)
     run.resume(stored)
-    return None
