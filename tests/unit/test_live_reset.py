@@ -153,10 +153,10 @@ def test_it_is_step_0_of_the_run(live):
     seen = paused_after(run, 1)
     point = starting_point(small())
     (step, test), (kept, model) = seen.history.tests[0], seen.history.checkpoints[0]
-    assert (point.look.step, step, kept) == (0, 0, 0)
-    assert point.look.evaluation == test
+    assert (point.evaluated.step, step, kept) == (0, 0, 0)
+    assert point.evaluated.evaluation == test
     assert point.parameters == seen.parameters
     np.testing.assert_array_equal(point.probes, seen.probes)
-    leaves = zip(jax.tree.leaves(point.look.model), jax.tree.leaves(model), strict=True)
+    leaves = zip(jax.tree.leaves(point.evaluated.model), jax.tree.leaves(model), strict=True)
     for mine, its in leaves:
         np.testing.assert_array_equal(mine, its)
