@@ -68,15 +68,17 @@ else:
     if follows(snapshot, moment):
         st.caption(
             "More follows when the run pauses or ends: all queries, single cells, comparisons and "
-            "test results. An earlier step shows them at once."
+            "test results. Choose an earlier step to see them now."
         )
     else:
         test = np.asarray(run.test_sequences())
         st.header("All queries", anchor=False, divider="gray")
         draw_maps(experiment, moment.model, test[:, :-1], tokens, view)
         draw_two_runs(experiment, moment.model, tokens)
-        draw_cell(experiment, moment.model, tokens, view)
-        draw_contributions(experiment, moment.model, tokens)
+        if moment.model.has_heads:
+            draw_cell(experiment, moment.model, tokens, view)
+        if moment.model.logits_are_a_sum:
+            draw_contributions(experiment, moment.model, tokens)
         draw_edits(experiment, moment.model, test, models_before(snapshot, moment))
         draw_quality(experiment, moment.model, test)
     st.markdown(

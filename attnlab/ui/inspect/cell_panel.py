@@ -32,19 +32,12 @@ _SCORES = {
 }  # fmt: skip
 
 
+@panel("The arithmetic of a cell", key="cell_panel", icon="calculate")
 def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, view: View) -> None:
     """Draw the chosen head's pattern on a sequence, and how one clicked cell is computed.
 
-    Draw nothing for a model without attention.
+    The model must have attention.
     """
-    if model.has_heads:
-        _draw_cell(experiment, model, tokens, view)
-
-
-@panel("The arithmetic of a cell", key="cell_panel", icon="calculate")
-def _draw_cell(
-    experiment: Experiment, model: AbstractModel, tokens: np.ndarray, view: View
-) -> None:
     found, pattern = view.of(trace_of(model, tokens).attention)
     head = min(view.choice.heads[0], len(found.pattern) - 1)
     left, right = st.columns(2, gap="medium")
@@ -181,21 +174,16 @@ def _signed(number: float) -> str:
     return f"({number:.3f})" if number < 0 else f"{number:.3f}"
 
 
-def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    """Draw what each part adds to the logits; nothing if the logits are not a sum of parts."""
-    if model.logits_are_a_sum:
-        _draw_contributions(experiment, model, tokens)
-
-
 @panel("Which parts produce the prediction", key="contributions_panel", icon="stacked_bar_chart")
-def _draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
+def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
+    """Draw what each part adds to the logits, which must be a sum of parts."""
     query = experiment.read_position
     found = model.contributions(jnp.asarray(tokens), query)
     st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))
     st.caption(
         "How to read it: what each part adds to the logits after "
         f"{experiment.generator.position_word} {query + 1}, in nats, minus the mean over tokens.",
-        help="Direct contributions only: what a later part reads from a head counts as its own.",
+        help="Direct contributions only: what a later part reads from a head counts for that part.",
     )
 
 

@@ -47,7 +47,7 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     by_chance = show_percent(evenly(np.asarray(attention.mask[-1]), informative))
     with st.container(key="account"):
         st.markdown(
-            f"In this sequence {whose} puts **{share}** on the "
+            f"In this sequence {whose} puts **{share}** of its attention on the "
             f"{experiment.generator.position_word}s that matter ({days}), by chance {by_chance}.",
             help="Share of the attention in the row that makes the prediction. The Train page "
             "shows the mean over several sequences.",

@@ -94,8 +94,8 @@ def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) ->
         st.table(target_table(true, written, probs, symbols))
         st.caption(
             ("**All tokens are correct.** " if not wrong else f"**{wrong} of {count} wrong.** ")
-            + "The row “written” is greedy decoding. The rows below it are given the true tokens "
-            "before."
+            + "The row “written” is decoded greedily. The rows below it predict each token from "
+            "the true ones before it."
         )
 
 
@@ -274,14 +274,17 @@ def draw_task(
     if moving:
         st.caption(
             "More follows when the run pauses or ends: maps, single cells, edits and test "
-            "results. An earlier step shows them at once."
+            "results. Choose an earlier step to see them now."
         )
         return
     test = np.asarray(run.test_sequences())
     st.header("Target and source", anchor=False, divider="gray")
     draw_source_maps(task, moment.model, test[:, :-1], tokens)
-    draw_cell(experiment, moment.model, tokens, draw_task_view(moment.model, tokens))
-    draw_contributions(experiment, moment.model, tokens)
+    view = draw_task_view(moment.model, tokens)
+    if moment.model.has_heads:
+        draw_cell(experiment, moment.model, tokens, view)
+    if moment.model.logits_are_a_sum:
+        draw_contributions(experiment, moment.model, tokens)
     draw_edits(experiment, moment.model, test, earlier)
     draw_target_quality(task, moment.model, test)
 

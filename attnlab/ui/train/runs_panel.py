@@ -53,11 +53,12 @@ def draw_runs(run: LiveRun) -> None:
             alt=f"Runs so far, {len(table)}; the newest last.",
         )
         st.caption(
-            "± one standard error. `to target`: steps until the test loss was within "
+            "Select a row by its checkbox to rename, hide, pin, restore or delete the run.",
+            help="± one standard error. `to target`: steps until the test loss was within "
             f"{TARGET - 1:.0%} of the floor. `over seeds`: mean loss of runs with these settings, "
             "with its 95 % confidence interval. Differences are from the first pinned run: a mean "
             "over common seeds, with its interval, or else with the standard error for independent "
-            "test sets. Select a row with its checkbox."
+            "test sets.",
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):
