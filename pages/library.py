@@ -63,6 +63,6 @@ draw_in_code(
     "from attnlab.runs.library import Query, default_library\n\n"
     "library = default_library()\n"
     'for entry in library.entries(Query(generator="recall", sort="loss", descending=False)):\n'
-    "    print(entry.number, entry.result.evaluation)\n"
+    "    print(entry.number, entry.evaluation)\n"
     "    run = library.run_of(entry.number)  # its model, which can be continued"
 )

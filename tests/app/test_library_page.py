@@ -180,7 +180,7 @@ def test_ticked_runs_are_compared(library, page):
     app = page()
     _tick(app, 1, 2)
     table = app.dataframe[1].value
-    assert list(table["run"]) == ["twin (1)", "twin (2)"]
+    assert list(table["name"]) == ["twin (1)", "twin (2)"]
     assert list(table["seed"]) == ["1", "2"]
     assert "model" not in table
 

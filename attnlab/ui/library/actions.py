@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.charts import losses_chart
-from attnlab.configuration.options import OptionError, present
+from attnlab.configuration.options import OptionError, fields, label_of, present
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
 from attnlab.runs.differences import differing_settings, identity_of
@@ -25,7 +25,14 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_keeper, session_library, shelve_run
-from attnlab.ui.library.table import figures_of, name_of, select_runs, selected_runs
+from attnlab.ui.library.table import (
+    COLUMNS,
+    NOTHING,
+    figures_of,
+    name_of,
+    select_runs,
+    selected_runs,
+)
 
 
 def open_run(run: LiveRun, library: Library, number: int) -> bool:
@@ -280,20 +287,33 @@ def draw_comparison(entries: tuple[RunSummary, ...]) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "run": name,
+                "name": name,
                 **figures_of(entry),
                 "steps made": f"{entry.steps:,}",
                 "parameters": f"{entry.parameters:,}",
-                "seconds": f"{entry.seconds:.1f}" if entry.seconds else "–",
+                "seconds": entry.seconds or None,
                 **{setting: texts[place] for setting, texts in differing.items()},
             }
             for place, (name, entry) in enumerate(zip(names, entries, strict=True))
         ),
         key="library_comparison",
         hide_index=True,
+        column_config=dict(COLUMNS) | _setting_columns(entries),
+        placeholder=NOTHING,
         alt=f"Differences between {len(entries)} runs, and their results.",
     )
     _draw_curves(dict(zip(names, entries, strict=True)))
+
+
+def _setting_columns(entries: tuple[RunSummary, ...]) -> dict[str, Any]:
+    """Return columns by the labels of settings, with the help of their options."""
+    every = (field for entry in entries for field in fields(entry.experiment))
+    return {
+        label_of(each.name, each.option, unit=False): st.column_config.TextColumn(
+            label_of(each.name, each.option), help=each.option.help
+        )
+        for each in every
+    }
 
 
 def _draw_curves(entries: dict[str, RunSummary]) -> None:
@@ -317,7 +337,8 @@ def _draw_curves(entries: dict[str, RunSummary]) -> None:
             alt=f"Test loss against step, in nats. At the end: {', '.join(ends)}.",
         )
     told = "How to read it: each line is the test loss of a run during training. "
-    told += "Grey dashes: the floor and a uniform guess, if all runs share them."
+    told += "Grey dashes: a uniform guess and the floor, the lowest possible loss, if all runs "
+    told += "share them."
     if len(shown) < len(entries):
         told += f" Shown are the first {len(shown)} of {len(entries)} runs that have tests."
     st.caption(told)

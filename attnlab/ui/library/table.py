@@ -4,6 +4,7 @@ import functools
 import math
 from collections.abc import Iterable
 from datetime import timedelta
+from types import MappingProxyType
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
@@ -113,20 +114,16 @@ def thumbnail_of(entry: RunSummary) -> list[float] | None:
 
     Return None with fewer than two tests, or if the floor is unknown or nothing can be learned.
     """
-    experiment, tests = entry.experiment, entry.tests
-    best, uniform = best_of(experiment), np.log(experiment.generator.vocabulary.size)
-    tests = [(step, test) for step, test in tests if math.isfinite(test.nll)]
-    if best is None or len(tests) < 2 or learned_share(best, best, _vocab(experiment)) is None:
+    best, vocab = best_of(entry.experiment), entry.experiment.generator.vocabulary.size
+    tests = [(step, test) for step, test in entry.tests if math.isfinite(test.nll)]
+    if best is None or len(tests) < 2 or learned_share(best, best, vocab) is None:
         return None
+    uniform = np.log(vocab)
     steps = [step for step, _ in tests]
     shares = [(test.nll - best.nll) / (uniform - best.nll) for _, test in tests]
     even = np.interp(np.linspace(0, steps[-1], _POINTS), steps, shares)
     # Values outside this range would stretch the browser's axis.
     return even.clip(0, 1).round(3).tolist()
-
-
-def _vocab(experiment: Experiment) -> int:
-    return experiment.generator.vocabulary.size
 
 
 def browser_zone() -> ZoneInfo | None:
@@ -248,6 +245,47 @@ def _other_view() -> None:
 
 
 ROWS_ON_PAGE = 25
+_TEXT, _NUMBER = st.column_config.TextColumn, st.column_config.NumberColumn
+# The headings of columns, with help; the formats are of Streamlit.
+COLUMNS = MappingProxyType(
+    {
+        "name": _TEXT("run", help="The run's name, or its number. Select a run to name it."),
+        "process": _TEXT(help="What makes the sequences: see the page Generators."),
+        "model": _TEXT(help="The model that learned to predict the next token."),
+        "length": _NUMBER("visible tokens", help="Sequence length. The next token is predicted."),
+        "state": _TEXT(help="\n".join(f"- {name}: {text}" for name, text in STATES.items())),
+        "loss curve": st.column_config.LineChartColumn(
+            "test loss curve",
+            y_min=0,
+            y_max=1,
+            width=110,
+            help="Test loss during training, from a uniform guess (top) to the lowest possible "
+            "loss (bottom).",
+        ),
+        "loss (nats)": _TEXT(
+            "test loss (nats)",
+            help="Mean of −log p(correct token) on the test set, ± one standard error. Lower is "
+            "better.",
+        ),
+        "accuracy": _TEXT(
+            "test accuracy",
+            help="Share of correct predictions on the test set, from 0 to 1, ± one standard error.",
+        ),
+        "learned": _TEXT(
+            width=90,
+            help="Share of what can be learned: 0 % is the loss of a uniform guess, 100 % the "
+            "lowest possible loss.",
+        ),
+        "steps": _NUMBER(format="localized", help="Training steps made."),
+        "seconds": _NUMBER("training time (s)", format="%.1f"),
+        "seed": _NUMBER(help="Runs with the same settings differ by their seed."),
+        "other settings": _TEXT(help="Settings that differ from their defaults."),
+        "tags": _TEXT(help="Your tags. Select a run to change them."),
+        "note": _TEXT(help="The first line of your note. Select a run to change it."),
+        "kept": _TEXT("saved", help="When the run was last saved, with the offset from UTC."),
+        "parameters": _TEXT(help="Number of parameters of the model."),
+    }
+)
 
 
 def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> None:
@@ -268,21 +306,13 @@ def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> No
         selection_default={
             "selection": {"rows": [i for i, number in enumerate(numbers) if number in before]}
         },
-        column_config={
-            "loss curve": st.column_config.LineChartColumn(y_min=0, y_max=1, width=90),
-            "learned": st.column_config.TextColumn(width=90),
-            "steps": st.column_config.NumberColumn(format="localized"),
-            "seconds": st.column_config.NumberColumn(format="%.1f"),
-        },
+        column_config=dict(COLUMNS),
         placeholder="–",
         alt=f"Runs of the library, {len(table)} of them on this page.",
     )
     st.caption(
         f"Runs {first + 1:,} to {min(first + ROWS_ON_PAGE, count):,} of {count:,}. Select rows to "
-        "open, compare or export them.",
-        help="Results are of the test set, ± one standard error. `learned`: share of what can be "
-        "learned. `loss curve`: test loss during training, from a uniform guess (top) to the best "
-        "possible (bottom).",
+        "open, compare or export them. Point at a heading to read what it means."
     )
 
 
