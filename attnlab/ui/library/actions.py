@@ -1,5 +1,6 @@
 """Actions on selected runs: open, describe, compare, delete and restore."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
 from attnlab.runs.differences import differing_settings, identity_of
 from attnlab.runs.library import BIN_DAYS, Library, LibraryError, Query
+from attnlab.runs.links import control_key
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.run_summary import MOST_NAME, MOST_NOTE, MOST_TAGS, RunSummary
 from attnlab.training.experiment import Experiment
@@ -306,14 +308,15 @@ def draw_comparison(entries: tuple[RunSummary, ...]) -> None:
 
 
 def _setting_columns(entries: tuple[RunSummary, ...]) -> dict[str, Any]:
-    """Return columns by the labels of settings, with the help of their options."""
-    every = (field for entry in entries for field in fields(entry.experiment))
-    return {
-        label_of(each.name, each.option, unit=False): st.column_config.TextColumn(
-            label_of(each.name, each.option), help=each.option.help
-        )
-        for each in every
-    }
+    """Return columns by the names of `differing_settings`, with the help of their options."""
+    columns = {}
+    for field in (field for entry in entries for field in fields(entry.experiment)):
+        column = functools.partial(st.column_config.TextColumn, help=field.option.help)
+        label = label_of(field.name, field.option)
+        columns[label_of(field.name, field.option, unit=False)] = column(label)
+        if (key := control_key(field.owner, field.name)) != field.name:
+            columns[key] = column(f"{label}, {field.owner.name}")
+    return columns
 
 
 def _draw_curves(entries: dict[str, RunSummary]) -> None:
