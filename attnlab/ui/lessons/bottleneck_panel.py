@@ -172,9 +172,10 @@ def draw_reversed() -> None:
     links = (f"`{run.experiment.model.name}`: {link_to_settings(run.experiment)}" for run in runs)
     st.markdown(" · ".join(links))
     st.caption(
-        f"{REVERSED.source_length} of {REVERSED.letters} letters, {bits_of(REVERSED):.1f} bits. "
-        f"{_training_of(runs[0].experiment)}. Runs with the same seed had the same letters. In "
-        f"brackets: the {OF_SEEDS}; for the share of seeds, the Wilson interval."
+        f"A source has {REVERSED.source_length} of {REVERSED.letters} letters, or "
+        f"{bits_of(REVERSED):.1f} bits. {_training_of(runs[0].experiment)}. Runs with the same "
+        f"seed had the same letters. Brackets hold the {OF_SEEDS}; for the share of seeds, the "
+        "Wilson interval."
     )
 
 
@@ -221,7 +222,8 @@ def _each(runs: SettingFigures) -> str:
 def _training_of(experiment: Experiment) -> str:
     training, model = experiment.training, cast(RNNAttentionOptions, experiment.model)
     return (
-        f"{training.steps:,} steps of {training.batch} fresh sequences, {_CELLS[model.cell]} cells"
+        f"{_CELLS[model.cell]} cells"
         + (f" of width {model.hidden_size}" if experiment.generator == REVERSED else "")
-        + f", Adam with a learning rate of {training.learning_rate:g} with warm-up and decay"
+        + f" are trained for {training.steps:,} steps of {training.batch} fresh sequences, by Adam "
+        f"with learning rate {training.learning_rate:g}, warm-up and decay"
     )

@@ -1,7 +1,7 @@
 """Cards and letters as HTML, and the probabilities of the next token."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -34,11 +34,15 @@ class Hand(NamedTuple):
     text: str
 
 
-def table_html(hands: Sequence[Hand], *, chosen: int, dark: bool, large: bool) -> str:
-    """Return HTML with one row per hand; the row with index `chosen` is marked."""
-    kind = f"attnlab-table {'on-dark' if dark else ''} {'large' if large else ''}"
-    rows = [_hand(hand, place, place == chosen) for place, hand in enumerate(hands)]
-    return f'<div class="{kind}">{"".join(rows)}</div>'
+def draw_hands(hands: Sequence[Hand], *, chosen: int) -> None:
+    """Draw one row per hand; the row with index `chosen` is marked."""
+    _draw_html(_hand(hand, place, place == chosen) for place, hand in enumerate(hands))
+
+
+def _draw_html(parts: Iterable[str]) -> None:
+    """Draw HTML in the theme and type size of the page."""
+    kind = f"attnlab-table {'on-dark' if on_dark() else ''} {'large' if has_large_type() else ''}"
+    st.html(f'<div class="{kind}">{"".join(parts)}</div>')
 
 
 def _hand(hand: Hand, place: int, is_chosen: bool) -> str:
@@ -81,20 +85,6 @@ def _card(symbol: str, *, kind: str = "", share: float | None = None, note: str 
     return f'<div class="card {colour} {kind}"><div class="face">{_text(symbol)}</div>{below}</div>'
 
 
-def next_html(
-    rows: Sequence[tuple[str, float, float]], *, dark: bool, large: bool, columns: tuple[str, str]
-) -> str:
-    """Return HTML with a row per (symbol, model's probability, true probability), as two bars."""
-    kind = f"attnlab-table {'on-dark' if dark else ''} {'large' if large else ''}"
-    lines = [f"<tr><th></th><th>{columns[0]}</th><th>{columns[1]}</th></tr>"]
-    for symbol, model, true in rows:
-        lines.append(
-            f'<tr><td class="{"red" if symbol[-1] in _RED else ""}">{_text(symbol)}</td>'
-            f"<td>{_bar(model, 'learned')}</td><td>{_bar(true, 'truth')}</td></tr>"
-        )
-    return f'<div class="{kind}"><table class="next">{"".join(lines)}</table></div>'
-
-
 def _bar(probability: float, kind: str) -> str:
     words = show_percent(probability)
     return (
@@ -125,18 +115,22 @@ def draw_next(
     true = true_probs(task, source, target[:place])
     likely = np.argsort(-probs[place], kind="stable")[:_MOST]
     shown = [*likely, *(token for token in np.argsort(-true)[:1] if token not in likely)]
-    rows = [
-        (task.vocabulary.symbols[token], float(probs[place, token]), float(true[token]))
-        for token in shown
-    ]
-    rest = 1 - sum(model for _, model, _ in rows)
+    rest = 1 - float(probs[place, shown].sum())
+    lines = ["<tr><th></th><th>model</th><th>true</th></tr>"]
+    for token in shown:
+        symbol = task.vocabulary.symbols[token]
+        lines.append(
+            f'<tr><td class="{"red" if symbol[-1] in _RED else ""}">{_text(symbol)}</td>'
+            f"<td>{_bar(float(probs[place, token]), 'learned')}</td>"
+            f"<td>{_bar(float(true[token]), 'truth')}</td></tr>"
+        )
     which = "Next" if laid < task.prompt_length() else "Last"
     st.markdown(f"**{which} {task.token_name}: {place + 1} of {task.prompt_length()}**")
-    st.html(next_html(rows, dark=on_dark(), large=has_large_type(), columns=("model", "true")))
+    _draw_html(['<table class="next">', *lines, "</table>"])
     heat = " at temperature 1" if is_heated else ""
     st.caption(
         f"The model's {_MOST} most probable tokens{heat}, beside the true probabilities. "
-        f"All others together: {show_percent(max(rest, 0.0))}."
+        f"All other tokens together have {show_percent(max(rest, 0.0))}."
     )
 
 

@@ -14,11 +14,10 @@ from attnlab.inspection.decoding import BEAM, DRAWN, GREEDY, Written, write_all,
 from attnlab.models import AbstractModel
 from attnlab.models.generation import Beam
 from attnlab.runs.snapshot import Snapshot
-from attnlab.ui.core.display import has_large_type, on_dark
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.sequence_to_sequence.cards import Hand, draw_next, table_html
+from attnlab.ui.sequence_to_sequence.cards import Hand, draw_hands, draw_next
 from attnlab.ui.sequence_to_sequence.hands import draw_hand_editor, hands_of, heed_changes
 from attnlab.ui.train.bench import Bench
 from attnlab.ui.train.cursor import draw_play_button, shown_moment, with_starting_point
@@ -140,7 +139,7 @@ def _draw(snapshot: Snapshot) -> None:
         )
         for number, (hand, target, right) in enumerate(zip(hands, targets, rights, strict=True))
     ]
-    st.html(table_html(shown, chosen=place, dark=on_dark(), large=has_large_type()))
+    draw_hands(shown, chosen=place)
     right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
     result = f": {right} of {len(hands)} hands correct" if laid else ""
     said.markdown(_state_in_words(snapshot, moment.model_step, result))
@@ -252,7 +251,7 @@ def _draw_caption(task: AbstractTask, has_attention: bool) -> None:
         if has_attention
         else "This model has no attention to show. "
     )
-    st.caption(f"{bars}Crossed out: wrong, with the correct {task.token_name} below it.")
+    st.caption(f"{bars}A wrong {task.token_name} is crossed out, with the correct one below it.")
 
 
 def _draw_beam(task: AbstractTask, beam: Beam) -> None:

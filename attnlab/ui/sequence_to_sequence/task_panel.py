@@ -86,8 +86,9 @@ def draw_task_figures(bench: Bench) -> None:
     floor, bits = task.floor(), math.log2(task.targets())
     st.caption(
         f"Training sees {show_percent(share)} of the {task.sources():,} possible sources, all "
-        f"equally likely. Their targets need {bits:.1f} bits. The floor is {floor:.3g} nats per "
-        "target token" + ("." if floor else ": the source determines the target.")
+        f"equally likely. Their targets need {bits:.1f} bits. The best possible loss is "
+        f"{floor:.3g} nats per target token"
+        + ("." if floor else ": the source determines the target.")
     )
     test = bench.run.test_sequences()
     if snapshot.latest is None or snapshot.active or test is None:
