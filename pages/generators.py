@@ -1,12 +1,10 @@
 """Generators: the process behind the data, and how well the best predictor does."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any
-
 import streamlit as st
 
-from attnlab.optimum import agreement, counted, dependence, frequencies, ladder, optimum
+from attnlab.configuration.options import present
+from attnlab.optimum import counted
+from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.core.figures import draw_figures_status, figure
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.generators.optimum_panel import (
@@ -26,17 +24,8 @@ from attnlab.ui.generators.sample_panel import (
     draw_sample,
     sample_seed,
 )
+from attnlab.ui.generators.sections import SECTION_KEY, SECTIONS
 from attnlab.ui.shell import ensure_shell
-
-# By section: the functions whose results it shows, besides the sample.
-_SECTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = MappingProxyType(
-    {
-        "Formula": (),
-        "Frequencies": (frequencies, agreement),
-        "Best possible": (optimum, ladder),
-        "What matters": (dependence,),
-    }
-)
 
 ensure_shell()
 st.title("Generators", anchor=False)
@@ -44,6 +33,7 @@ st.markdown(
     "A **generator** makes the sequences that models learn from. Its rule is known, so you can "
     "see what can be learned before training."
 )
+draw_notices()
 # Samples come first, but the process is only known from the controls below them.
 samples = st.container()
 process = draw_process()
@@ -53,16 +43,15 @@ generator, length = process
 word = generator.position_word
 section = st.segmented_control(
     "section",
-    list(_SECTIONS),
-    default=next(iter(_SECTIONS)),
+    list(SECTIONS),
     required=True,
-    key="generators_section",
+    key=SECTION_KEY,
     label_visibility="collapsed",
     persist_state="session",
 )
 questions = [
     (counted, generator, length, sample_seed()),
-    *((function, generator, length) for function in _SECTIONS[section]),
+    *((function, generator, length) for function in SECTIONS[present(section)]),
 ]
 sample, *results = (figure(*question) for question in questions)
 with samples:

@@ -11,7 +11,7 @@ import streamlit as st
 from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.lesson_controls import draw_lesson
-from attnlab.ui.controls.link_bar import complete_address, follow_address
+from attnlab.ui.controls.link_bar import complete_address, draw_unknown, follow_address
 from attnlab.ui.core.display import INSPECT_PAGE, PAGES, QUESTION_PAGE, TRAIN_PAGE, draw_foot
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
@@ -19,6 +19,7 @@ from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_export
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session, watch_session
+from attnlab.ui.generators import sections
 from attnlab.ui.sequence_to_sequence import hands
 
 _STYLE = Path(__file__).with_name("style.css")
@@ -32,6 +33,7 @@ _SIDEBAR_WIDTH = 256
 _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "compare": {"own_parameters": compared.PARAMETERS},
+        "generators": {"own_parameters": sections.PARAMETERS},
         "sequence_to_sequence": {
             "own_parameters": hands.PARAMETERS,
             "first_preset": "cards-encoder-decoder",
@@ -59,7 +61,8 @@ def run_shell() -> None:
         is_new = session().page not in (None, page.url_path)
         if is_new:
             keep_form()
-        follow_address(has_own_settings=is_lesson, **_OF_ADDRESS.get(page.url_path, {}))
+        of_page = _OF_ADDRESS.get(page.url_path, {})
+        others, above = follow_address(has_own_settings=is_lesson, **of_page), st.container()
         session().charts = {}
         draw_lesson()
         _close_sidebar_of_phones(page.url_path, is_new=is_new)
@@ -70,6 +73,8 @@ def run_shell() -> None:
             page.run()
         finally:
             _IN_SHELL.reset(token)
+        with above:
+            draw_unknown(others)
         end_figures(before)
         draw_export()
         draw_foot(page.url_path)

@@ -7,6 +7,7 @@ from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.form_state import OWN_SETTINGS
+from tests.app.lessons import open_page
 
 
 def _page():
@@ -90,6 +91,24 @@ def _go_to(app, address: dict[str, str]):
 
 def _heard(app) -> str:
     return app.text_input(key="receipt").value
+
+
+@pytest.mark.parametrize(
+    ("page", "parameters", "words"),
+    [
+        ("generators", {"generators_section": "xyz"}, "has no choice 'xyz'"),
+        ("generators", {"generators_section": "What matters"}, None),
+        ("generators", {"v": "2", "generators_sections": "xyz"}, "sections'"),
+        ("positional_encodings", {"pe_views": "path"}, "views', but"),
+        ("positional_encodings", {"v": "2", "pe_view": "path"}, None),
+        ("train", {"colour": "red"}, "'colour', but"),
+    ],
+)
+def test_what_the_address_asks_of_a_page_in_vain_is_told(page, parameters, words):
+    page = open_page(f"pages/{page}.py", parameters)
+    assert [warning.value for warning in page.warning if words and words in warning.value] or (
+        words is None and not page.warning
+    )
 
 
 def test_the_address_follows_the_controls_there_and_back(app):

@@ -1,6 +1,6 @@
 """The experiment in the address bar, and the link to copy."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -68,7 +68,7 @@ def follow_address(
     own_parameters: OwnParameters | None = None,
     first_preset: str = FIRST_PRESET,
     has_anchors: bool = False,
-) -> None:
+) -> tuple[str, ...]:
     """Make the controls and the address agree. The shell calls it before a page is drawn.
 
     If a link or the Back button changed the address, the controls are set from it. Otherwise the
@@ -80,6 +80,9 @@ def follow_address(
         first_preset: Preset for untouched controls, if there is no link.
         has_anchors: Whether the address may end in an anchor, which a new entry in the browser's
             history would drop. Settings are then added to the entry, as in `complete_address`.
+
+    Returns:
+        The keys of all other parameters, for `draw_unknown`.
     """
     begin_form()
     query, problem = _with_named_lesson(st.query_params.to_dict())
@@ -106,6 +109,7 @@ def follow_address(
             unknown = (f"{quoted(key)} is not a setting of this experiment." for key in others)
             notices += tuple(unknown)
             others = {}
+    rest = tuple(others)
     if own_parameters is not None:
         if _asks_for_others(requested):
             notices = (*(notices or ()), *own_parameters.fill(requested))
@@ -127,6 +131,7 @@ def follow_address(
             st.query_params.from_dict(own | others)
             ask_for_receipt()
     draw_receipt()
+    return rest
 
 
 def _with_named_lesson(query: dict[str, str]) -> tuple[dict[str, str], str]:
@@ -219,6 +224,16 @@ def draw_notices() -> None:
 
 def _dismiss_notices() -> None:
     st.session_state.pop(_NOTICES, None)
+
+
+def draw_unknown(parameters: Iterable[str]) -> None:
+    """Draw which address parameters no control of the page has, once the page is drawn."""
+    unknown = [quoted(key) for key in parameters if key not in st.session_state][:_MOST_NOTICES]
+    if unknown:
+        draw_warning(
+            f"The address sets {', '.join(unknown)}, but this page has no such control.",
+            icon=":material/link_off:",
+        )
 
 
 @panel("Link and lesson", key="link_panel", icon="link")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from attnlab.charts import TRUTHS, curve_chart, map_chart, map_table, top_of_scale
 from attnlab.configuration.number_text import show_estimate
+from attnlab.configuration.options import present
 from attnlab.generators import AbstractGenerator
 from attnlab.live.jobs import JobState
 from attnlab.optimum import Baseline, Best, Dependence, Optimum, informative_positions
@@ -15,6 +16,7 @@ from attnlab.ui.core.figures import draw_gap, enumerate_exactly
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.generators.sections import MEASURE_KEY, MEASURES
 
 _WORK = "enumerate"
 # What each baseline knows. `{word}` is the process's noun for a position.
@@ -25,7 +27,6 @@ _KNOWS = {
     "linear": "all visible {word}s, each adding to the log-odds independently",
     "optimal": "all visible {word}s, and the process itself",
 }
-_MEASURES = {"replacement": "change of the prediction", "information": "loss without the {word}"}
 
 
 def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | None) -> None:
@@ -145,15 +146,15 @@ def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str = "day") -> No
 
 def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
     """Draw the choice of a measure, and the map of the true dependence by this measure."""
-    measure = st.segmented_control(
+    chosen = st.segmented_control(
         "measure",
-        list(_MEASURES),
-        default="replacement",
+        list(MEASURES),
         required=True,
-        format_func=lambda name: f"{name}: {_MEASURES[name].format(word=word)}",
-        key="dependence_measure",
+        format_func=lambda name: f"{name}: {MEASURES[name].format(word=word)}",
+        key=MEASURE_KEY,
         persist_state="session",
     )
+    measure = present(chosen)
     if dependence is None:
         draw_gap()
         return
