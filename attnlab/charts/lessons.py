@@ -101,6 +101,7 @@ def exact_match_chart(
     bits: Sequence[str],
     widths: Sequence[int],
     attends: bool,
+    height: int | None = None,
 ) -> Drawing:
     """Draw exact match against length, one line per width; the widest line is the strongest.
 
@@ -132,4 +133,5 @@ def exact_match_chart(
         noun=_WIDTH,
         legend_title=_WIDTH,
         tips=(("length", "cards", "d"), ("interval", "95 % interval over seeds", "")),
+        height=height,
     )
