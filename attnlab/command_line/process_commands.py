@@ -54,17 +54,14 @@ def run_sample(parsed: dict[str, Any], progress: CommandProgress) -> int:
     progress.words = "while printing sequences"
     vocabulary = generator.vocabulary
     if parsed["json"]:
-        print(
-            json.dumps(
-                {
-                    "generator": to_record(generator),
-                    "length": length,
-                    "seed": seed,
-                    "symbols": vocabulary.symbols,
-                    "sequences": tokens.tolist(),
-                }
-            )
-        )
+        report = {
+            "generator": to_record(generator),
+            "length": length,
+            "seed": seed,
+            "symbols": vocabulary.symbols,
+            "sequences": tokens.tolist(),
+        }
+        print(json.dumps(report))
     else:
         # Split after the source of a task, or before the token to predict of other processes.
         parts = generator.prompt_length() or length
@@ -83,13 +80,8 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     if not parsed["json"]:
         for baseline in baselines:
             best = baseline.best
-            accuracy, loss = (
-                _show_estimate(value, stderr, bounded=best.bounded)
-                for value, stderr in (
-                    (best.accuracy, best.accuracy_stderr),
-                    (best.nll, best.nll_stderr),
-                )
-            )
+            accuracy = _show_estimate(best.accuracy, best.accuracy_stderr, bounded=best.bounded)
+            loss = _show_estimate(best.nll, best.nll_stderr, bounded=best.bounded)
             print(f"{baseline.name:9} accuracy {accuracy}  loss {loss} nats")
         return 0
     maps = dependence(generator, length)
@@ -111,12 +103,8 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
             "exact": maps.exact,
             **{
                 name: np.asarray(getattr(maps, name))[-1].tolist()
-                for name in (
-                    "replacement",
-                    "replacement_stderr",
-                    "information",
-                    "information_stderr",
-                )
+                for measure in ("replacement", "information")
+                for name in (measure, f"{measure}_stderr")
             },
             "by_query": {
                 "replacement": maps.replacement.tolist(),
@@ -128,7 +116,7 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     return 0
 
 
-def _show_estimate(value: float, stderr: float, *, bounded: bool = False) -> str:
+def _show_estimate(value: float, stderr: float, *, bounded: bool) -> str:
     """Return a number with its standard error, or with the note that it is exact or a bound."""
     if bounded:
         return f"{known_value(value, stderr)} (search stopped early)"

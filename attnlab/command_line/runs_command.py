@@ -28,6 +28,7 @@ from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import to_json
 
 _MOST_LISTED = 1_000_000
+_SHOWN = ("name", "tags", "note", "state", "reason", "steps", "seconds", "parameters")
 
 
 def open_library() -> Library | None:
@@ -145,14 +146,7 @@ def _record(entry: RunSummary) -> dict[str, Any]:
     return {
         "number": entry.number,
         "date": entry.date.isoformat(),
-        "name": entry.name,
-        "tags": entry.tags,
-        "note": entry.note,
-        "state": entry.state,
-        "reason": entry.reason,
-        "steps": entry.steps,
-        "seconds": entry.seconds,
-        "parameters": entry.parameters,
+        **{name: getattr(entry, name) for name in _SHOWN},
         "test": None if entry.evaluation is None else _finite(entry.evaluation),
         "attnlab_version": versions.attnlab,
         "jax_version": versions.jax,

@@ -194,16 +194,8 @@ def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
         "token_accuracy": tokens.mean.accuracy,
         "token_accuracy_stderr": tokens.mean.accuracy_stderr,
         "by_target_position": [
-            {
-                "position": place,
-                "nll": nll,
-                "nll_stderr": nll_stderr,
-                "accuracy": accuracy,
-                "accuracy_stderr": accuracy_stderr,
-            }
-            for place, (nll, nll_stderr, accuracy, accuracy_stderr) in enumerate(
-                np.transpose(tokens[1:5]).tolist(), 1
-            )
+            {"position": place, **dict(zip(tokens._fields[1:5], figures, strict=True))}
+            for place, figures in enumerate(np.transpose(tokens[1:5]).tolist(), 1)
         ],
         "floor": task.floor(),
         "sources": task.sources(),
@@ -217,11 +209,7 @@ def _by_position(found: LossByPosition | None) -> dict[str, Any]:
     return {
         "mean_test_nll": found.mean,
         "mean_test_nll_stderr": found.mean_stderr,
-        "test_nll_by_position": {
-            "positions": found.positions,
-            "nll": found.nll,
-            "nll_stderr": found.nll_stderr,
-        },
+        "test_nll_by_position": dict(zip(found._fields[:3], found, strict=False)),
     }
 
 

@@ -40,13 +40,13 @@ def read_folder(name: str, usual: Path, environment: Mapping[str, str] = os.envi
         raise OptionError(name, text, "this user has no home folder", remedy) from None
 
 
-def read_count(name: str, environment: Mapping[str, str] = os.environ) -> int | None:
-    """Return the positive integer in a variable, or None if it is not set.
+def read_count(name: str) -> int | None:
+    """Return the positive integer in an environment variable, or None if it is not set.
 
     Raises:
         OptionError: If the variable has another value.
     """
-    text = environment.get(name, "")
+    text = os.environ.get(name, "")
     if not text:
         return None
     if not text.isdecimal() or not int(text[:9]) >= 1 or len(text) > 9:

@@ -71,8 +71,8 @@ def changes_between(before: Experiment, after: Experiment) -> tuple[Difference, 
     )
 
 
-def label_of_change(before: Experiment | None, after: Experiment, *, most: int = 2) -> str:
-    """Return the most important of `changes_between` on one line.
+def label_of_change(before: Experiment | None, after: Experiment) -> str:
+    """Return the two most important of `changes_between` on one line.
 
     Without an earlier experiment, return the names of this one's process and model.
     """
@@ -81,8 +81,8 @@ def label_of_change(before: Experiment | None, after: Experiment, *, most: int =
     changes = [str(change) for change in changes_between(before, after)]
     if not changes:
         return "the same again"
-    rest = len(changes) - most
-    return ", ".join(changes[:most]) + (f", {rest} more" if rest > 0 else "")
+    rest = len(changes) - 2
+    return ", ".join(changes[:2]) + (f", {rest} more" if rest > 0 else "")
 
 
 def differing_settings(experiments: Sequence[Experiment]) -> dict[str, tuple[str, ...]]:

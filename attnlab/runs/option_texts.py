@@ -65,9 +65,7 @@ def read_what_applies(
     return experiment, frozenset(reading.used & given.keys())
 
 
-def usual_experiment(
-    preset: str | None, model: str | None, generator: str | None = None
-) -> Experiment:
+def usual_experiment(preset: str | None, model: str | None, generator: str | None) -> Experiment:
     """Return the experiment to start from: a preset, or defaults that suit task and family.
 
     Raises:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import Evaluation
@@ -30,21 +29,13 @@ def with_run(
     return tuple(each for each in runs if each.number in (*recent, *pinned))
 
 
-class Gap(NamedTuple):
-    """A test loss minus another, in nats, and its standard error."""
-
-    nll: float
-    stderr: float
-
-
-def gap_between(test: Evaluation, baseline: Evaluation) -> Gap:
-    """Return the difference of two test losses, with the error of independent test sets.
+def gap_between(test: Evaluation, baseline: Evaluation) -> tuple[float, float]:
+    """Return a test loss minus another, in nats, with the error of independent test sets.
 
     If the test sequences are the same, as for two runs of one process and seed, the true error is
     smaller.
     """
-    error = math.hypot(test.nll_stderr, baseline.nll_stderr)
-    return Gap(test.nll - baseline.nll, error)
+    return test.nll - baseline.nll, math.hypot(test.nll_stderr, baseline.nll_stderr)
 
 
 def steps_to(run: RunSummary, nll: float) -> int | None:

@@ -138,9 +138,7 @@ def settings_form() -> str:
     return hashlib.sha256(json.dumps(forms, sort_keys=True).encode()).hexdigest()
 
 
-def numbers_of(
-    connection: sqlite3.Connection, query: Query, *, first: int = 0, most: int = -1
-) -> list[int]:
+def numbers_of(connection: sqlite3.Connection, query: Query, *, first: int, most: int) -> list[int]:
     """Return the numbers of a page of matching runs, in order."""
     condition, values = condition_of(query)
     page = f"WHERE {condition} ORDER BY {order_of(query)} LIMIT ? OFFSET ?"

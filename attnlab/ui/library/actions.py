@@ -178,14 +178,12 @@ def draw_bin_actions(library: Library, chosen: tuple[RunSummary, ...]) -> None:
             )
 
 
-def attempt(change: Callable[..., None], *arguments: object) -> Any:
-    """Callback: change the library, or show the error; return whether it worked."""
+def attempt(change: Callable[..., None], *arguments: object) -> None:
+    """Callback: change the library, or show the error."""
     try:
         change(*arguments)
     except (LibraryError, ValueError) as error:
         draw_toast(str(error))
-        return False
-    return True
 
 
 def _told(chosen: tuple[RunSummary, ...]) -> str:

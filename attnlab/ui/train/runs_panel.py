@@ -125,8 +125,7 @@ def _difference(run: RunSummary, baseline: RunSummary) -> str:
     if first and second and first is not second and len(common_seeds(first, second)) > 1:
         difference = compare(first, second).difference
         return f"{_interval(difference)}, n = {difference.n}"
-    gap = gap_between(*(present(of.evaluation) for of in (run, baseline)))
-    return show_measured(gap.nll, gap.stderr)
+    return show_measured(*gap_between(*(present(of.evaluation) for of in (run, baseline))))
 
 
 def _interval(interval: Interval) -> str:
