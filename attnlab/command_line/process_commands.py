@@ -12,8 +12,8 @@ import numpy as np
 from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.options import default_of, options_of
 from attnlab.configuration.records import to_record
-from attnlab.generators import PROCESSES, AbstractGenerator, sample
-from attnlab.optimum import dependence, ladder, optimum
+from attnlab.generators import PROCESSES, AbstractGenerator, AbstractHiddenChain, sample
+from attnlab.optimum import dependence, entropy_rate, ladder, optimum
 from attnlab.runs.option_texts import read_generator
 from attnlab.training.experiment import Experiment
 
@@ -83,6 +83,9 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
             accuracy = _show_estimate(best.accuracy, best.accuracy_stderr, bounded=best.bounded)
             loss = _show_estimate(best.nll, best.nll_stderr, bounded=best.bounded)
             print(f"{baseline.name:9} accuracy {accuracy}  loss {loss} nats")
+        if isinstance(generator, AbstractHiddenChain):
+            rate = entropy_rate(generator)
+            print(f"entropy rate from {rate.low:.4f} to {rate.high:.4f} nats per token")
         return 0
     maps = dependence(generator, length)
     report = {
@@ -112,6 +115,8 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
             },
         },
     }
+    if isinstance(generator, AbstractHiddenChain):
+        report["entropy_rate"] = entropy_rate(generator)._asdict()
     print(json.dumps(report))
     return 0
 

@@ -18,9 +18,26 @@ from attnlab.generators.base import (
 from attnlab.generators.cards import Cards
 from attnlab.generators.custom import Custom
 from attnlab.generators.dotmod import DotMod
+from attnlab.generators.hidden_chain import (
+    AbstractHiddenChain,
+    HiddenChain,
+    as_hidden_chain,
+    noisy,
+    product,
+)
 from attnlab.generators.hmm import HiddenMarkov
 from attnlab.generators.letters import Copy, Reverse, Shift, Sort, Translate
 from attnlab.generators.markov import Markov
+from attnlab.generators.named_chains import (
+    Even,
+    GoldenMean,
+    LeakyRandomRandomXor,
+    Mess3,
+    Parentheses,
+    RandomRandomXor,
+    SimpleNonunifilar,
+    ZeroOneRandom,
+)
 from attnlab.generators.ndays import NDays
 from attnlab.generators.recall import Recall
 from attnlab.generators.tasks import (
@@ -34,33 +51,60 @@ from attnlab.generators.tasks import (
 )
 from attnlab.generators.vocabulary import Outline, RuleTable
 
-GENERATORS = Registry((Markov, Recall, NDays, DotMod, HiddenMarkov, Custom))
+# Hidden Markov processes of the literature.
+CHAINS = Registry(
+    (
+        Mess3,
+        RandomRandomXor,
+        LeakyRandomRandomXor,
+        ZeroOneRandom,
+        GoldenMean,
+        Even,
+        SimpleNonunifilar,
+        Parentheses,
+    )
+)
+GENERATORS = Registry(
+    (Markov, Recall, NDays, DotMod, HiddenMarkov, HiddenChain, *CHAINS.values(), Custom)
+)
 TASKS = Registry((Cards, Copy, Reverse, Shift, Sort, Translate))
 # Every process that can generate the sequences of an experiment.
 PROCESSES = Registry(parts=(GENERATORS, TASKS))
 
 __all__ = [
+    "CHAINS",
     "GENERATORS",
     "PROCESSES",
     "TASKS",
     "AbstractGenerator",
+    "AbstractHiddenChain",
     "AbstractTask",
     "Cards",
     "Copy",
     "Custom",
     "DotMod",
     "Draw",
+    "Even",
+    "GoldenMean",
+    "HiddenChain",
     "HiddenMarkov",
+    "LeakyRandomRandomXor",
     "Markov",
+    "Mess3",
     "NDays",
     "Outline",
+    "Parentheses",
+    "RandomRandomXor",
     "Recall",
     "Reverse",
     "RuleTable",
     "Shared",
     "Shift",
+    "SimpleNonunifilar",
     "Sort",
     "Translate",
+    "ZeroOneRandom",
+    "as_hidden_chain",
     "as_task",
     "beliefs",
     "continue_sequence",
@@ -70,8 +114,10 @@ __all__ = [
     "is_task",
     "log_predictives",
     "loss_mask_of",
+    "noisy",
     "predicted_count",
     "predictions_from",
+    "product",
     "read_source",
     "sample",
     "true_dependence",

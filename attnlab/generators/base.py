@@ -46,6 +46,9 @@ class AbstractGenerator(Options, abc.ABC):
     Optional, for display: `position_word` is the noun for a position, `rule_in_words` and `formula`
     are the rule in words and in LaTeX with the numbers of the options, `tables` are its
     probabilities, and `outline` names the rows and columns of an option that is such a table.
+
+    `hidden_states` are the names of hidden states, if the belief is log p(hidden state | past) as
+    an array.
     """
 
     name: ClassVar[str]
@@ -53,6 +56,7 @@ class AbstractGenerator(Options, abc.ABC):
     vocabulary: ClassVar[Vocabulary]
     writes_target: ClassVar[bool] = False
     position_word: ClassVar[str] = "day"
+    hidden_states: ClassVar[tuple[str, ...]] = ()
     formula: ClassVar[str] = ""
     tables: ClassVar[tuple[RuleTable, ...]] = ()
 

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from attnlab.configuration.options import OptionError, quoted
 
@@ -56,9 +56,8 @@ def long_run_distribution(
     transition = transition / transition.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         moves, mass = np.log(transition), np.log(start / start.sum())
-    reaches = _reaches(transition > 0)
-    lasting = (reaches <= reaches.T).all(axis=1)
-    for state in np.flatnonzero(~lasting):
+    classes = closed_classes(transition)
+    for state in np.setdiff1d(np.arange(len(start)), np.concatenate(classes)):
         moves[state, state] = -np.inf
         onward = moves[state] - np.logaddexp.reduce(moves[state])
         mass, moves = (
@@ -67,32 +66,46 @@ def long_run_distribution(
         )
         mass[state], moves[:, state] = -np.inf, -np.inf
     distribution = np.zeros(len(start))
-    for row in np.unique(reaches[lasting], axis=0):
-        members = np.flatnonzero(row)
+    for members in classes:
         within = _log_stationary(moves[np.ix_(members, members)])
         distribution[members] = np.exp(np.logaddexp.reduce(mass[members]) + within)
     return distribution
 
 
+def closed_classes(
+    moves: Float[np.ndarray, "states states"],
+) -> list[Int[np.ndarray, " members"]]:
+    """Return the closed classes of a chain: sets of states that reach each other and no other."""
+    reaches = _reaches(moves > 0)
+    lasting = (reaches <= reaches.T).all(axis=1)
+    return [np.flatnonzero(row) for row in np.unique(reaches[lasting], axis=0)]
+
+
 def is_stationary_chain(
-    start: Float[np.ndarray, " states"],
-    transition: Float[np.ndarray, "states states"],
-    showing: Float[np.ndarray, "states vocab"],
+    start: Float[np.ndarray, " states"], transitions: Float[np.ndarray, "vocab states states"]
 ) -> bool:
     """Return whether the outputs of a hidden Markov chain are stationary.
 
-    They are if every output sequence is as likely from `start` as in the long run. Sequences as
-    long as the number of states suffice, since the probability of a sequence is linear in the
-    distribution of the first state. Differences below the precision of typed tables are ignored.
+    They are if every output sequence is as likely from `start` as in the long run. The probability
+    of a sequence is linear in the distribution of the first state, so it suffices to check a basis
+    of the vectors p(sequence | first state). Differences below the precision of typed tables are
+    ignored.
+
+    Args:
+        start: p(first state).
+        transitions: T[x, i, j] = p(emit x, go to j | in i).
     """
-    gap = start / start.sum() - long_run_distribution(transition, start)
-    # For every sequence, its probability given each first state.
-    from_state = np.ones((len(start), 1))
-    for _ in start:
-        from_state = np.concatenate(
-            [token[:, None] * (transition @ from_state) for token in showing.T], axis=1
-        )
-    return bool(np.abs(gap @ from_state).max() <= _TYPED)
+    gap = start / start.sum() - long_run_distribution(transitions.sum(axis=0), start)
+    basis: list[Float[np.ndarray, " states"]] = []
+    waiting = [np.ones(len(start))]
+    while waiting:
+        vector = waiting.pop()
+        rest = vector - sum(((known @ vector) * known for known in basis), np.zeros(len(start)))
+        size = np.linalg.norm(rest)
+        if size > _TYPED * np.linalg.norm(vector):
+            basis.append(rest / size)
+            waiting.extend(transitions @ basis[-1])
+    return bool(np.abs(basis @ gap).max() <= _TYPED)
 
 
 def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "states states"]:

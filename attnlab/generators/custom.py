@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.configuration.options import OptionError, option
+from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.chain import check_table, long_run_distribution
 from attnlab.generators.stream import (
@@ -19,9 +19,16 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary, lines_latex, matrix_latex
+from attnlab.generators.vocabulary import (
+    Outline,
+    RuleTable,
+    Vocabulary,
+    lines_latex,
+    matrix_latex,
+    read_symbols,
+)
 
-_FEWEST_SYMBOLS, _MOST_SYMBOLS = 2, 6
+_MOST_SYMBOLS = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,17 +61,17 @@ class Custom(AbstractGenerator):
 
     def __post_init__(self):
         super().__post_init__()
-        size = _checked_vocabulary(self.symbols).size
+        size = read_symbols(self.symbols, _MOST_SYMBOLS).size
         check_table("table", self.table, size**self.order, size)
 
     @property
     def vocabulary(self) -> Vocabulary:
         """Return the user's symbols, which are their own names."""
-        return _checked_vocabulary(self.symbols)
+        return read_symbols(self.symbols, _MOST_SYMBOLS)
 
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
-        symbols, order = _checked_vocabulary(values["symbols"]).symbols, values["order"]
+        symbols, order = read_symbols(values["symbols"], _MOST_SYMBOLS).symbols, values["order"]
         rows = tuple(map(" ".join, itertools.product(symbols, repeat=order)))
         return Outline("last day" if order == 1 else "last two days", rows, "next day", symbols)
 
@@ -96,23 +103,6 @@ class Custom(AbstractGenerator):
 
     def update(self, belief: StreamBelief, token: Int[Array, ""]) -> StreamBelief:
         return update_stream(belief, token, memory=self.order)
-
-
-def _checked_vocabulary(text: str) -> Vocabulary:
-    symbols = tuple(text.split())
-    if not _FEWEST_SYMBOLS <= len(symbols) <= _MOST_SYMBOLS:
-        raise OptionError(
-            "symbols",
-            text,
-            f"{len(symbols)} symbols, not {_FEWEST_SYMBOLS} to {_MOST_SYMBOLS}",
-            "Separate them with spaces",
-        )
-    try:
-        return Vocabulary(symbols=symbols, names=symbols)
-    except ValueError as error:
-        problem = "a symbol repeats"
-        remedy = "Write different symbols, separated by spaces"
-        raise OptionError("symbols", text, problem, remedy) from error
 
 
 @functools.lru_cache(maxsize=16)

@@ -78,6 +78,10 @@ class HiddenMarkov(AbstractGenerator):
         return Outline("hidden state", states, "emitted token", shown, "states")
 
     @property
+    def hidden_states(self) -> tuple[str, ...]:
+        return tuple(f"state {number}" for number in range(1, len(self.initial) + 1))
+
+    @property
     def formula(self) -> str:
         return lines_latex(
             rf"p(s_1) = {vector_latex(self.initial)}",
@@ -99,7 +103,8 @@ class HiddenMarkov(AbstractGenerator):
         return "A hidden state decides each day's mood; all past moods together hint at the next."
 
     def is_stationary(self) -> bool:
-        return is_stationary_chain(*map(np.array, (self.initial, self.moving, self.showing)))
+        moving, showing = np.array(self.moving), np.array(self.showing)
+        return is_stationary_chain(np.array(self.initial), showing.T[:, :, None] * moving)
 
     def start(self) -> Float[Array, " states"]:
         return jnp.log(jnp.array(self.initial))

@@ -77,7 +77,8 @@ class Markov(AbstractGenerator):
 
     def is_stationary(self) -> bool:
         initial, transition = np.array(self.initial), np.array(self.transition)
-        return is_stationary_chain(initial, transition, np.eye(len(initial)))
+        emitting = np.eye(len(initial))[:, :, None]
+        return is_stationary_chain(initial, emitting * transition)
 
     def start(self) -> MarkovBelief:
         return MarkovBelief(seen=jnp.int32(0), last=jnp.int32(0))

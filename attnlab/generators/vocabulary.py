@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, SupportsInt
 
-from attnlab.configuration.options import present, quoted
+from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.configuration.visible_text import invisible_letters, normal
 
 # U+FE0F selects the emoji form of the character before it; keyboards often omit it.
@@ -111,6 +111,24 @@ class Vocabulary:
             tokens.append(found)
             rest = rest[len(plain[found]) :]
         return tuple(tokens)
+
+
+def read_symbols(text: str, most: int) -> Vocabulary:
+    """Return the vocabulary of the option `symbols`: two or more symbols, separated by spaces.
+
+    Raises:
+        OptionError: If there are fewer than two or more than `most` symbols, or one repeats.
+    """
+    symbols = tuple(text.split())
+    if not 2 <= len(symbols) <= most:
+        problem = f"{len(symbols)} symbols, not 2 to {most}"
+        raise OptionError("symbols", text, problem, "Separate them with spaces")
+    try:
+        return Vocabulary(symbols=symbols, names=symbols)
+    except ValueError as error:
+        problem = "a symbol repeats"
+        remedy = "Write different symbols, separated by spaces"
+        raise OptionError("symbols", text, problem, remedy) from error
 
 
 def _plain(text: str) -> str:

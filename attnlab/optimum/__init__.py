@@ -24,6 +24,7 @@ from attnlab.optimum.frequencies import (
     frequencies,
 )
 from attnlab.optimum.levels import FEW_BELIEFS
+from attnlab.optimum.rate import EntropyRate, entropy_rate
 
 # Earlier names that existing scripts use; pages showed the first one in code to copy.
 next_day = next_token
@@ -37,6 +38,7 @@ __all__ = [
     "Best",
     "Counted",
     "Dependence",
+    "EntropyRate",
     "Frequencies",
     "Optimum",
     "Rung",
@@ -45,6 +47,7 @@ __all__ = [
     "counted",
     "dependence",
     "entropy",
+    "entropy_rate",
     "frequencies",
     "influence",
     "informative_days",

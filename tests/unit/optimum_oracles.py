@@ -51,6 +51,27 @@ def hidden_joint(initial, moving, showing, days):
     return total
 
 
+def chain_joint(edges, start, days):
+    """A chain given by its edges: {(state, token, next state): probability}, states from 0.
+
+    Without a start, it is the stationary distribution, as the limit of Abel's mean.
+    """
+    states, vocab = len({edge[0] for edge in edges}), 1 + max(edge[1] for edge in edges)
+    if start is None:
+        rest, matrix = 1e-9, np.zeros((states, states))
+        for (state, _, following), probability in edges.items():
+            matrix[state, following] += probability
+        left = np.eye(states) - (1 - rest) * matrix.T
+        start = np.linalg.solve(left, np.full(states, rest / states))
+    ways = [np.array(probability) for probability in start]
+    for day in range(days):
+        after = [np.zeros((vocab,) * (day + 1)) for _ in range(states)]
+        for (state, token, following), probability in edges.items():
+            after[following][..., token] += ways[state] * probability
+        ways = after
+    return sum(ways)
+
+
 def ndays_rule(n):
     """p(next | window), with an axis a day of the window, the oldest first, and one for next."""
     rule = np.zeros((3,) * (n + 1))

@@ -1,6 +1,7 @@
 """Generators in several settings, each with the float64 law of its first days."""
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,10 +11,21 @@ from attnlab.generators import (
     AbstractGenerator,
     Custom,
     DotMod,
+    Even,
+    GoldenMean,
+    HiddenChain,
     HiddenMarkov,
+    LeakyRandomRandomXor,
     Markov,
+    Mess3,
     NDays,
+    Parentheses,
+    RandomRandomXor,
     Recall,
+    SimpleNonunifilar,
+    ZeroOneRandom,
+    noisy,
+    product,
 )
 from tests.unit import optimum_oracles as oracles
 
@@ -60,6 +72,10 @@ def hmm(start, moving, showing):
     return Case(generator, functools.cache(law))
 
 
+def chain(generator, edges, start=None):
+    return Case(generator, functools.cache(functools.partial(oracles.chain_joint, edges, start)))
+
+
 def custom(order, table, symbols="a b c"):
     law = functools.partial(oracles.table_joint, table, order)
     return Case(Custom(symbols=symbols, order=order, table=table), functools.cache(law))
@@ -71,7 +87,72 @@ PAIRS = tuple(
     for j in range(3)
 )
 
+# (state, token, next state), as the literature draws the processes.
+XOR = {(0, 0, 1): 0.3, (0, 1, 2): 0.7, (1, 0, 4): 0.6, (1, 1, 3): 0.4, (2, 0, 3): 0.6,
+       (2, 1, 4): 0.4, (3, 1, 0): 1.0, (4, 0, 0): 1.0}  # fmt: skip
+LEAKY = {
+    edge: 0.8 * XOR.get(edge, 0.0) + 0.02
+    for edge in itertools.product(range(5), range(2), range(5))
+}
+MESS = {
+    (i, k, j): (0.8 if i == j else 0.1) * (0.6 if j == k else 0.2)
+    for i, k, j in itertools.product(range(3), repeat=3)
+}
+GOLDEN = {(0, 1, 0): 0.7, (0, 0, 1): 0.3, (1, 1, 0): 1.0}
+NOISY_GOLDEN = {
+    (0, 1, 0): 0.63, (0, 0, 0): 0.07, (0, 0, 1): 0.27, (0, 1, 1): 0.03,
+    (1, 1, 0): 0.9, (1, 0, 0): 0.1,
+}  # fmt: skip
+EVEN = {(0, 0, 0): 0.6, (0, 1, 1): 0.4, (1, 1, 0): 1.0}
+GOLDEN_EVEN = {
+    (2 * i + k, 2 * x + y, 2 * j + m): p * q
+    for ((i, x, j), p), ((k, y, m), q) in itertools.product(GOLDEN.items(), EVEN.items())
+}
+
 CASES = {
+    "hidden-chain": chain(
+        HiddenChain(
+            symbols="a b c",
+            first_state="given",
+            initial=(0.2, 0.8),
+            table=((0.1, 0.2, 0.0, 0.3, 0.4, 0.0), (0.5, 0.0, 0.25, 0.25, 0.0, 0.0)),
+        ),
+        {
+            (0, 0, 0): 0.1,
+            (0, 0, 1): 0.2,
+            (0, 1, 1): 0.3,
+            (0, 2, 0): 0.4,
+            (1, 0, 0): 0.5,
+            (1, 1, 0): 0.25,
+            (1, 1, 1): 0.25,
+        },
+        (0.2, 0.8),
+    ),
+    "hidden-chain-noisy": chain(noisy(GoldenMean(p=0.3), 0.2), NOISY_GOLDEN),
+    "hidden-chain-product": chain(product(GoldenMean(p=0.3), Even(p=0.4)), GOLDEN_EVEN),
+    "mess3": chain(Mess3(x=0.1, a=0.6), MESS),
+    "rrxor": chain(RandomRandomXor(p1=0.3, p2=0.6), XOR),
+    "leaky-rrxor": chain(LeakyRandomRandomXor(p1=0.3, p2=0.6, epsilon=0.2), LEAKY),
+    "z1r": chain(
+        ZeroOneRandom(p=0.3), {(0, 0, 1): 1.0, (1, 1, 2): 1.0, (2, 0, 0): 0.7, (2, 1, 0): 0.3}
+    ),
+    "golden-mean": chain(GoldenMean(p=0.3), GOLDEN),
+    "even": chain(Even(p=0.4), EVEN),
+    "sns": chain(
+        SimpleNonunifilar(p=0.3, q=0.6),
+        {(0, 0, 0): 0.7, (0, 0, 1): 0.3, (1, 0, 1): 0.4, (1, 1, 0): 0.6},
+    ),
+    "parentheses": chain(
+        Parentheses(depth=3, opening=0.4),
+        {
+            (0, 0, 1): 1.0,
+            (1, 0, 2): 0.4,
+            (1, 1, 0): 0.6,
+            (2, 0, 3): 0.4,
+            (2, 1, 1): 0.6,
+            (3, 1, 2): 1.0,
+        },
+    ),
     "markov": markov(),
     "markov-forbidding": markov(
         (0.5, 0.5, 0.0), ((0.0, 1.0, 0.0), (0.25, 0.25, 0.5), (1.0, 0.0, 0.0))

@@ -143,7 +143,7 @@ def test_the_help_of_a_part_has_its_flags_and_no_others(run):
             status, out, err = run("train", "--help", name)
             assert (status, err) == (0, "")
             fields = [f for f in dataclasses.fields(part) if "option" in f.metadata]
-            flags = re.findall(r"^  --([a-z-]+)", out, re.MULTILINE)
+            flags = re.findall(r"^  --([a-z0-9-]+)", out, re.MULTILINE)
             assert flags == [field.name.replace("_", "-") for field in fields]
             for field in fields:
                 assert in_words(field.metadata["option"].help) in in_words(out)

@@ -29,6 +29,9 @@ VALUES = {
     ("hmm", "initial"): (1.0, 0.0),
     ("hmm", "moving"): ((0.5, 0.5), (0.2, 0.8)),
     ("hmm", "showing"): ((0.1, 0.2, 0.7), (0.1, 0.3, 0.6)),
+    ("hidden-chain", "symbols"): "x y",
+    ("hidden-chain", "initial"): (1.0, 0.0),
+    ("hidden-chain", "table"): ((0.5, 0.25, 0.25, 0.0), (0.0, 0.0, 1.0, 0.0)),
     ("custom", "symbols"): "x y z",
     ("custom", "order"): 2,
     ("custom", "table"): ((0.5, 0.25, 0.25),) * 3,
@@ -40,6 +43,7 @@ BESIDE = {
     ("attention", "temperature"): {"scale": "temperature"},
     ("transformer", "temperature"): {"scale": "temperature"},
     ("encoder-decoder", "temperature"): {"scale": "temperature"},
+    ("hidden-chain", "initial"): {"first_state": "given"},
     ("custom", "order"): {"table": ((0.5, 0.25, 0.25),) * 9},
     ("training", "readout"): {"loss": "last"},
     # The steps of Adam are the same whatever its gradients are multiplied by.

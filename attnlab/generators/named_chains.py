@@ -1,0 +1,231 @@
+"""Hidden Markov processes of the literature, by their names there."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from attnlab.configuration.options import option
+from attnlab.generators.hidden_chain import AbstractHiddenChain, Transitions
+from attnlab.generators.vocabulary import Vocabulary
+
+_LETTERS = Vocabulary(symbols=("A", "B", "C"), names=("A", "B", "C"))
+_BITS = Vocabulary(symbols=("0", "1"), names=("zero", "one"))
+_BRACKETS = Vocabulary(symbols=("(", ")"), names=("open", "close"))
+
+
+def _probability(default: float, help: str) -> Any:
+    return option(default, help, low=0.0, high=1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mess3(AbstractHiddenChain):
+    """Three states; a state moves to each other one with probability x, then a letter is emitted.
+
+    The new state emits its own letter with probability a, each other letter with (1 - a) / 2.
+
+    References:
+        Marzen and Crutchfield (2017), "Nearly maximally predictive features and their dimensions".
+        Shai et al. (2024), "Transformers represent belief state geometry in their residual stream".
+    """
+
+    name: ClassVar[str] = "mess3"
+    summary: ClassVar[str] = (
+        "Three hidden states that persist; each shows its own letter most of the time. "
+        "The possible beliefs form a fractal."
+    )
+    vocabulary: ClassVar[Vocabulary] = _LETTERS
+    hidden_states: ClassVar[tuple[str, ...]] = ("A", "B", "C")
+
+    x: float = option(
+        0.05, "Probability of a move to each of the other two states.", low=0.0, high=0.5
+    )
+    a: float = _probability(0.85, "Probability that a state emits its own letter.")
+
+    @property
+    def transitions(self) -> Transitions:
+        moves = np.where(np.eye(3, dtype=bool), 1 - 2 * self.x, self.x)
+        emits = np.where(np.eye(3, dtype=bool), self.a, (1 - self.a) / 2)
+        return moves * emits.T[:, None, :]
+
+
+class _Edges(AbstractHiddenChain):
+    """A process that is declared by its edges: (state, token, next state, probability)."""
+
+    def edges(self) -> tuple[tuple[str, int, str, float], ...]:
+        raise NotImplementedError
+
+    @property
+    def transitions(self) -> Transitions:
+        number = {name: place for place, name in enumerate(self.hidden_states)}
+        table = np.zeros((self.vocabulary.size, len(number), len(number)))
+        for state, token, following, probability in self.edges():
+            table[token, number[state], number[following]] += probability
+        return table
+
+
+@dataclasses.dataclass(frozen=True)
+class RandomRandomXor(_Edges):
+    """Two random bits, then their exclusive or, and so on.
+
+    References:
+        Shai et al. (2024), "Transformers represent belief state geometry in their residual stream".
+    """
+
+    name: ClassVar[str] = "rrxor"
+    summary: ClassVar[str] = "Two random bits, then their exclusive or, again and again."
+    vocabulary: ClassVar[Vocabulary] = _BITS
+    hidden_states: ClassVar[tuple[str, ...]] = ("start", "saw 0", "saw 1", "owes 1", "owes 0")
+
+    p1: float = _probability(0.5, "Probability that the first bit is 0.")
+    p2: float = _probability(0.5, "Probability that the second bit is 0.")
+
+    def edges(self):
+        first, second = self.p1, self.p2
+        return (
+            ("start", 0, "saw 0", first),
+            ("start", 1, "saw 1", 1 - first),
+            ("saw 0", 0, "owes 0", second),
+            ("saw 0", 1, "owes 1", 1 - second),
+            ("saw 1", 0, "owes 1", second),
+            ("saw 1", 1, "owes 0", 1 - second),
+            ("owes 1", 1, "start", 1.0),
+            ("owes 0", 0, "start", 1.0),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class LeakyRandomRandomXor(RandomRandomXor):
+    """`rrxor` in which any bit may come, and any state follow: (1 - epsilon) T + epsilon / 10."""
+
+    name: ClassVar[str] = "leaky-rrxor"
+    summary: ClassVar[str] = (
+        "Two random bits, then their exclusive or; sometimes any bit comes, and any state follows."
+    )
+
+    epsilon: float = _probability(0.1, "Probability of any bit and any next state.")
+
+    @property
+    def transitions(self) -> Transitions:
+        exact = super().transitions
+        return (1 - self.epsilon) * exact + self.epsilon / exact[:, 0].size
+
+
+@dataclasses.dataclass(frozen=True)
+class ZeroOneRandom(_Edges):
+    """A zero, a one, a random bit, and so on.
+
+    References:
+        Shai et al. (2024), "Transformers represent belief state geometry in their residual stream".
+    """
+
+    name: ClassVar[str] = "z1r"
+    summary: ClassVar[str] = "A zero, a one, a random bit, again and again."
+    vocabulary: ClassVar[Vocabulary] = _BITS
+    hidden_states: ClassVar[tuple[str, ...]] = ("zero next", "one next", "random next")
+
+    p: float = _probability(0.5, "Probability that the random bit is 1.")
+
+    def edges(self):
+        return (
+            ("zero next", 0, "one next", 1.0),
+            ("one next", 1, "random next", 1.0),
+            ("random next", 0, "zero next", 1 - self.p),
+            ("random next", 1, "zero next", self.p),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class GoldenMean(_Edges):
+    """Zeros and ones without two zeros in a row.
+
+    References:
+        Crutchfield and Feldman (2003), "Regularities unseen, randomness observed".
+    """
+
+    name: ClassVar[str] = "golden-mean"
+    summary: ClassVar[str] = "Random bits without two zeros in a row."
+    vocabulary: ClassVar[Vocabulary] = _BITS
+    hidden_states: ClassVar[tuple[str, ...]] = ("any bit", "one next")
+
+    p: float = _probability(0.5, "Probability of a 0 where it is allowed.")
+
+    def edges(self):
+        return (
+            ("any bit", 1, "any bit", 1 - self.p),
+            ("any bit", 0, "one next", self.p),
+            ("one next", 1, "any bit", 1.0),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Even(_Edges):
+    """Blocks of ones between zeros have even length, so no finite past decides the state.
+
+    References:
+        Crutchfield and Feldman (2003), "Regularities unseen, randomness observed".
+    """
+
+    name: ClassVar[str] = "even"
+    summary: ClassVar[str] = "Bits in which every block of ones between zeros has even length."
+    vocabulary: ClassVar[Vocabulary] = _BITS
+    hidden_states: ClassVar[tuple[str, ...]] = ("even", "odd")
+
+    p: float = _probability(0.5, "Probability that a pair of ones begins.")
+
+    def edges(self):
+        return (
+            ("even", 0, "even", 1 - self.p),
+            ("even", 1, "odd", self.p),
+            ("odd", 1, "even", 1.0),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class SimpleNonunifilar(_Edges):
+    """Two states in which a zero may or may not change the state.
+
+    References:
+        Crutchfield (1994), "The calculi of emergence".
+    """
+
+    name: ClassVar[str] = "sns"
+    summary: ClassVar[str] = (
+        "Two hidden states; after a zero the state may or may not have changed."
+    )
+    vocabulary: ClassVar[Vocabulary] = _BITS
+    hidden_states: ClassVar[tuple[str, ...]] = ("A", "B")
+
+    p: float = _probability(0.5, "Probability to leave state A.")
+    q: float = _probability(0.5, "Probability to leave state B, with a 1.")
+
+    def edges(self):
+        return (
+            ("A", 0, "A", 1 - self.p),
+            ("A", 0, "B", self.p),
+            ("B", 0, "B", 1 - self.q),
+            ("B", 1, "A", self.q),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Parentheses(AbstractHiddenChain):
+    """Matching parentheses up to a depth: open at depth 0, close at the greatest depth."""
+
+    name: ClassVar[str] = "parentheses"
+    summary: ClassVar[str] = "Matching parentheses: the hidden state is how many are open."
+    vocabulary: ClassVar[Vocabulary] = _BRACKETS
+
+    depth: int = option(4, "Most parentheses that are open at once.", low=1, high=4)
+    opening: float = _probability(0.5, "Probability to open one more, between the two ends.")
+
+    @property
+    def hidden_states(self) -> tuple[str, ...]:
+        return tuple(f"{number} open" for number in range(self.depth + 1))
+
+    @property
+    def transitions(self) -> Transitions:
+        opens: Float[np.ndarray, " depths"] = np.full(self.depth + 1, self.opening)
+        opens[0], opens[-1] = 1, 0
+        return np.stack([np.diag(opens[:-1], 1), np.diag(1 - opens[1:], -1)])
