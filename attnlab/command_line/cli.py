@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, cast
 
 from attnlab.command_line.many_runs import add_compare, add_reproduce, run_compare, run_reproduce
 from attnlab.command_line.parser import CommandProgress, Parser, whole_number
+from attnlab.command_line.probe_command import add_probe, run_probe
 from attnlab.command_line.process_commands import (
     add_optimum,
     add_sample,
@@ -87,6 +88,7 @@ _COMMANDS = MappingProxyType(
         "sample": _Command(add_sample, run_sample),
         "optimum": _Command(add_optimum, run_optimum),
         "train": _Command(add_train, run_train),
+        "probe": _Command(add_probe, run_probe),
         "compare": _Command(add_compare, run_compare),
         "reproduce": _Command(add_reproduce, run_reproduce),
         "runs": _Command(add_runs, run_runs),

@@ -70,12 +70,12 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
             print(f"{name}  {preset.label}. {preset.description}")
         return 0
     file, save = parsed.pop("load", None), parsed.pop("save", None)
-    begun = _from_file(file, parsed) if file else _from_options(parsed)
+    begun = _from_file(file, parsed) if file else begun_from_options(parsed)
     if save:
         _check_target(save)
     progress.words = "while drawing data and compiling; nothing was saved"
     print("Drawing data and compiling …", file=sys.stderr)
-    ended, figures, seconds = _train(begun, progress, whole_history=bool(save or file))
+    ended, figures, seconds = train_run(begun, progress, whole_history=bool(save or file))
     targets = {}
     try:
         if save:
@@ -99,7 +99,7 @@ def _check_target(save: str) -> None:
         raise OptionError("save", save, problem, "Name another file") from None
 
 
-class _Begun(NamedTuple):
+class Begun(NamedTuple):
     """What training starts from; `state` is None for a new run."""
 
     experiment: Experiment
@@ -112,12 +112,13 @@ class _Begun(NamedTuple):
         return 0 if self.state is None else int(self.state.step)
 
 
-def _from_options(parsed: dict[str, Any]) -> _Begun:
+def begun_from_options(parsed: dict[str, Any]) -> Begun:
+    """Return the run that the flags describe, before its first step."""
     preset = parsed.pop("preset", None)
     base = usual_experiment(preset, parsed.get("model"), parsed.get("generator"))
     experiment = read_experiment(base, parsed)
     _look_ahead(experiment)
-    return _Begun(experiment, prepare(experiment), None, empty_history())
+    return Begun(experiment, prepare(experiment), None, empty_history())
 
 
 def _look_ahead(experiment: Experiment) -> None:
@@ -127,15 +128,24 @@ def _look_ahead(experiment: Experiment) -> None:
         print(f"attnlab: {prospect}", file=sys.stderr)
 
 
-def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
-    if "preset" in parsed:
-        problem = "the file says what is trained"
-        raise OptionError("preset", parsed["preset"], problem, "Leave out `preset` or `load`")
+def read_run_file(file: str) -> Run:
+    """Return the run of a file, given as the flag `--load`.
+
+    Raises:
+        OptionError: If the file cannot be read.
+    """
     try:
-        stored = load_run(Path(file))
+        return load_run(Path(file))
     except OSError as error:
         problem = error.strerror or str(error)
         raise OptionError("load", file, f"not read: {problem}", "Name a run file") from None
+
+
+def _from_file(file: str, parsed: dict[str, Any]) -> Begun:
+    if "preset" in parsed:
+        problem = "the file says what is trained"
+        raise OptionError("preset", parsed["preset"], problem, "Leave out `preset` or `load`")
+    stored = read_run_file(file)
     experiment, step = read_experiment(stored.experiment, parsed), int(stored.state.step)
     before, after = stored.experiment.training, experiment.training
     if dataclasses.replace(experiment, training=before) != stored.experiment:
@@ -150,11 +160,11 @@ def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
         history = history.after(change_between(before, after, step=step))
     if note := rescheduled(before, after, step=step):
         print(f"attnlab: {note}", file=sys.stderr)
-    return _Begun(experiment, setup, stored.state, history)
+    return Begun(experiment, setup, stored.state, history)
 
 
-def _train(
-    begun: _Begun, progress: CommandProgress, *, whole_history: bool
+def train_run(
+    begun: Begun, progress: CommandProgress, *, whole_history: bool
 ) -> tuple[Run, Evaluation, float]:
     """Train to the end; return the run, its last evaluation, and the seconds of training."""
     experiment, setup, state, history = begun

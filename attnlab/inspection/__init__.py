@@ -10,6 +10,18 @@ from attnlab.inspection.ablation import (
     removals,
     replacements,
 )
+from attnlab.inspection.belief_probes import (
+    TARGETS,
+    BeliefData,
+    BeliefGap,
+    BeliefProbes,
+    belief_data,
+    belief_gap,
+    prepare_probes,
+    probe_all_sites,
+    probe_beliefs,
+    probe_sites,
+)
 from attnlab.inspection.predictions import (
     Comparison,
     Transitions,
@@ -19,6 +31,15 @@ from attnlab.inspection.predictions import (
     final_probs,
     probs_by_query,
     transitions,
+)
+from attnlab.inspection.probes import (
+    Probe,
+    ProbeResult,
+    Score,
+    activations,
+    fit_probe,
+    probe,
+    score,
 )
 from attnlab.inspection.quality import (
     Calibration,
@@ -30,22 +51,34 @@ from attnlab.inspection.quality import (
     quality,
     surprise,
 )
+from attnlab.inspection.steering import Steered, steer
 from attnlab.inspection.targets import SourceInfluence, source_influence
 from attnlab.inspection.what_happened import WhatHappened, in_words, what_happened
 
 __all__ = [
     "REPLACEMENTS",
+    "TARGETS",
     "Ablation",
+    "BeliefData",
+    "BeliefGap",
+    "BeliefProbes",
     "Calibration",
     "Comparison",
     "Effect",
     "LikelihoodRatioTest",
+    "Probe",
+    "ProbeResult",
     "Quality",
+    "Score",
     "SourceInfluence",
+    "Steered",
     "Surprise",
     "Transitions",
     "WhatHappened",
     "ablations",
+    "activations",
+    "belief_data",
+    "belief_gap",
     "calibration",
     "can_align",
     "compare",
@@ -53,13 +86,21 @@ __all__ = [
     "depends_on",
     "effect_of",
     "final_probs",
+    "fit_probe",
     "in_words",
     "likelihood_ratio_test",
+    "prepare_probes",
+    "probe",
+    "probe_all_sites",
+    "probe_beliefs",
+    "probe_sites",
     "probs_by_query",
     "quality",
     "removals",
     "replacements",
+    "score",
     "source_influence",
+    "steer",
     "surprise",
     "transitions",
     "what_happened",

@@ -11,7 +11,9 @@ from attnlab.generators import (
     DotMod,
     HiddenMarkov,
     Markov,
+    Mess3,
     NDays,
+    RandomRandomXor,
     Recall,
     Reverse,
 )
@@ -160,6 +162,31 @@ _TASKS = {
 }
 
 
+_BELIEVING = Training(loss="next", data="fresh", batch=128, schedule="warm-up-cosine")
+_BELIEFS = {
+    "mess3-belief": Preset(
+        "Beliefs",
+        "mess3: a fractal of beliefs",
+        "A small transformer predicts letters. Its activations contain the exact beliefs.",
+        Experiment(
+            generator=Mess3(),
+            model=TransformerOptions(layers=2, heads=1, d_model=64),
+            training=dataclasses.replace(_BELIEVING, steps=600),
+        ),
+    ),
+    "rrxor-belief": Preset(
+        "Beliefs",
+        "rrxor: beliefs spread over layers",
+        "The next token says little about the belief, which the layers find one after another.",
+        Experiment(
+            generator=RandomRandomXor(),
+            model=TransformerOptions(layers=4, heads=1, d_model=64),
+            training=dataclasses.replace(_BELIEVING, steps=2_000),
+        ),
+    ),
+}
+
+
 class _Switch(NamedTuple):
     """A change of options of the model or of the training, and the accuracies after it.
 
@@ -289,7 +316,7 @@ def _all_presets() -> dict[str, Preset]:
             "memorise 5,000 fixed ones.",
             experiment,
         )
-    return presets | _TASKS
+    return presets | _TASKS | _BELIEFS
 
 
 PRESETS = MappingProxyType(_all_presets())

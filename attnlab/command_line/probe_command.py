@@ -1,0 +1,84 @@
+"""The command `probe`: how well a model's activations give the exact belief of its process."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from attnlab.command_line.parser import CommandProgress
+from attnlab.command_line.train_command import begun_from_options, read_run_file, train_run
+from attnlab.configuration.options import OptionError
+from attnlab.inspection import TARGETS, BeliefProbes, probe_beliefs
+from attnlab.inspection.belief_probes import LAST_TOKEN, NEXT_TOKEN, check_has_beliefs
+from attnlab.runs.option_texts import experiment_parts
+
+
+def add_probe(commands: argparse._SubParsersAction) -> None:
+    """Add the command `probe`."""
+    probing = commands.add_parser(
+        "probe", add_help=False, help="train or load a model, and probe it for the exact belief"
+    )
+    probing.add_argument("--preset", metavar="NAME", help="train this preset")
+    probing.add_argument("--load", metavar="FILE", help="probe the run of a file")
+    probing.add_argument(
+        "--target", choices=list(TARGETS), default="belief", help="what to look for"
+    )
+    probing.add_argument("--json", action="store_true", help="one JSON object")
+    probing.add_options(experiment_parts())
+
+
+def run_probe(parsed: dict[str, Any], progress: CommandProgress) -> int:
+    """Print R² of a probe at every site, beside its controls."""
+    as_json, target, file = parsed.pop("json"), parsed.pop("target"), parsed.pop("load", None)
+    if file is None:
+        begun = begun_from_options(parsed)
+        check_has_beliefs(begun.experiment.generator)
+        print("Drawing data and compiling …", file=sys.stderr)
+        ended, _, _ = train_run(begun, progress, whole_history=False)
+    elif parsed:
+        name = next(iter(parsed))
+        problem = "the file says what is probed"
+        raise OptionError(name, parsed[name], problem, f"Leave out `{name}` or `load`")
+    else:
+        ended = read_run_file(file)
+    progress.words = "while fitting the probes"
+    found = probe_beliefs(ended.experiment, ended.state.model, target=target)
+    if as_json:
+        print(json.dumps(_record(found, target)))
+    else:
+        _print(found)
+    return 0
+
+
+def _record(found: BeliefProbes, target: str) -> dict[str, Any]:
+    controls = {name: score.r2 for name, score in found.controls.items()}
+    sites = []
+    for each in found.sites:
+        layer = each.site.partition(".")[2]
+        sites.append(
+            {
+                "site": each.site,
+                "layer": int(layer) if layer else None,
+                "r2": each.trained.score.r2,
+                "r2_low": each.trained.score.low,
+                "r2_high": each.trained.score.high,
+                "untrained_r2": each.untrained.r2,
+                "next_token_r2": controls[NEXT_TOKEN],
+                "last_token_r2": controls[LAST_TOKEN],
+            }
+        )
+    whole = found.all_sites.score._asdict()
+    return {"target": target, "sites": sites, "all_sites": whole, "controls": controls}
+
+
+def _print(found: BeliefProbes) -> None:
+    rows = [(each.site, each.trained.score, each.untrained.r2) for each in found.sites]
+    width = max(len(site) for site, *_ in rows)
+    for site, score, untrained in rows:
+        print(
+            f"{site:<{width}}  R² {score.r2:.3f} ({score.low:.3f} to {score.high:.3f}), "
+            f"untrained {untrained:.3f}"
+        )
+    print(f"all sites together: R² {found.all_sites.score.r2:.3f}")
+    for name, score in found.controls.items():
+        print(f"{name} alone: R² {score.r2:.3f}")

@@ -1,0 +1,347 @@
+"""Beliefs in a model's activations: probes beside their controls, and the gap that remains."""
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from attnlab.configuration.numerics import fixed_numerics, key_of
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractGenerator, draw_many
+from attnlab.inspection.predictions import probs_by_query
+from attnlab.inspection.probes import (
+    Probe,
+    ProbeResult,
+    Rows,
+    Score,
+    Targets,
+    activations,
+    joined,
+    last_tokens,
+    probe,
+)
+from attnlab.models import AbstractModel
+from attnlab.optimum.sequences import mean_and_error
+from attnlab.training.experiment import Experiment, build_model
+
+# Sequences to fit a probe, and as many others to score it.
+SEQUENCES = 1_000
+_BLOCK = 1_000
+# Keeps these sequences apart from a run's own draws, whose numbers are 0 to 2.
+_DRAW = 3
+# The share of the mean belief in a belief that is read out, so that no possible token gets
+# probability 0.
+_MIXED = 1e-3
+# A smaller probability has no float64 logarithm.
+_LEAST = 1e-300
+
+TARGETS = MappingProxyType(
+    {
+        "belief": "the exact belief",
+        "next token": "the distribution of the next token",
+        "last token": "the last token",
+    }
+)
+
+
+class BeliefData(NamedTuple):
+    """Sequences with the exact belief and prediction after each token."""
+
+    sequences: Int[np.ndarray, "sequences length"]
+    beliefs: Float[np.ndarray, "sequences length states"]
+    next_probs: Float[np.ndarray, "sequences length vocab"]
+
+
+def check_has_beliefs(process: AbstractGenerator) -> None:
+    """Raise `OptionError` unless the belief of the process is about hidden states."""
+    if not process.hidden_states:
+        problem = "it has no hidden states, so there is no belief to look for"
+        raise OptionError("process", process.name, problem, "Choose a hidden Markov process")
+
+
+@fixed_numerics()
+def belief_data(
+    process: AbstractGenerator, length: int, *, seed: int = 0, size: int = SEQUENCES
+) -> BeliefData:
+    """Draw sequences, independent of those of any run, and follow the exact belief.
+
+    Args:
+        process: A process with hidden states.
+        length: Tokens of a sequence.
+        seed: Seed of the sequences.
+        size: Number of sequences.
+
+    Raises:
+        OptionError: If the process has no hidden states.
+
+    """
+    check_has_beliefs(process)
+    process = process.at_length(length)
+    key = jr.fold_in(key_of(seed), _DRAW)
+    sequences = np.asarray(draw_many(process, key=key, size=size, length=length).tokens)
+    return BeliefData(sequences, *beliefs_after(process, sequences))
+
+
+@fixed_numerics()
+def beliefs_after(
+    process: AbstractGenerator, sequences: Int[Array | np.ndarray, "sequences length"]
+) -> tuple[
+    Float[np.ndarray, "sequences length states"], Float[np.ndarray, "sequences length vocab"]
+]:
+    """Return belief and next-token distribution after each token of every sequence."""
+    found = _beliefs_after(process, process.start(), jnp.asarray(sequences))
+    belief, following = (np.exp(np.asarray(part, dtype=np.float64)) for part in found)
+    return belief, following
+
+
+@partial(jax.jit, static_argnames="process")
+def _beliefs_after(process, start, sequences):
+    def step(belief, token):
+        after = process.update(belief, token)
+        return after, (after, process.log_probs(after))
+
+    def one(tokens):
+        return jax.lax.scan(step, start, tokens)[1]
+
+    return jax.lax.map(one, sequences, batch_size=_BLOCK)
+
+
+def targets_of(data: BeliefData, target: str) -> Targets:
+    """Return what a probe should give, for a name of `TARGETS`."""
+    if target == "belief":
+        return data.beliefs
+    if target == "next token":
+        return data.next_probs
+    if target == "last token":
+        return last_tokens(data.sequences, 1, data.next_probs.shape[2])
+    choices = ", ".join(f"'{name}'" for name in TARGETS)
+    raise OptionError("target", target, "not a target", f"Choose one of {choices}")
+
+
+class SiteProbe(NamedTuple):
+    """The probe at one site, and the score of the same probe before training."""
+
+    site: str
+    trained: ProbeResult
+    untrained: Score
+
+
+class BeliefProbes(NamedTuple):
+    """Probes at every site, and their controls, all scored on the same sequences.
+
+    Attributes:
+        sites: One probe for each site, in the order of computation.
+        all_sites: The probe of the activations of all sites side by side.
+        controls: R² of the same target from what needs no training: see `ProbeSetup`.
+
+    """
+
+    sites: tuple[SiteProbe, ...]
+    all_sites: ProbeResult
+    controls: Mapping[str, Score]
+
+
+NEXT_TOKEN, LAST_TOKEN, RECENT, SHUFFLED = (
+    "next-token distribution",
+    "last token",
+    "last three tokens",
+    "shuffled target",
+)
+
+
+class ProbeSetup(NamedTuple):
+    """What all probes of an experiment share.
+
+    Attributes:
+        train: Sequences to fit probes to.
+        test: Other sequences, to score them.
+        targets: What the probes should give, for both.
+        controls: R² of probes of the exact distribution of the next token, of the last tokens
+            one-hot, and of the untrained model's last site for the targets of other sequences.
+        untrained: R² of the untrained model by site.
+
+    """
+
+    train: BeliefData
+    test: BeliefData
+    targets: tuple[Targets, Targets]
+    controls: Mapping[str, Score]
+    untrained: Mapping[str, Score]
+
+    def probe(self, train: Rows, test: Rows) -> ProbeResult:
+        """Fit a probe to activations of `train`, and score it on those of `test`."""
+        return probe((train, self.targets[0]), (test, self.targets[1]))
+
+
+def prepare_probes(
+    experiment: Experiment, target: str = "belief", size: int = SEQUENCES
+) -> ProbeSetup:
+    """Draw the sequences of all probes of an experiment, and fit the controls.
+
+    Args:
+        experiment: The experiment.
+        target: A name of `TARGETS`.
+        size: Number of sequences to fit, and of others to score.
+
+    Raises:
+        OptionError: If the process has no hidden states, or the model no sites.
+
+    """
+    process, length = experiment.generator, experiment.length
+    model = build_model(experiment)
+    if not model.sites:
+        problem = "its activations cannot be read"
+        raise OptionError("model", experiment.model.name, problem, "Choose another family")
+    # Drawn together, so that the halves are independent.
+    both = belief_data(process, length, seed=experiment.seed, size=2 * size)
+    train, test = (
+        BeliefData(*(part[half] for part in both)) for half in (slice(size), slice(size, None))
+    )
+    setup = ProbeSetup(train, test, (targets_of(train, target), targets_of(test, target)), {}, {})
+    vocab, rows = process.vocabulary.size, _activations_of(setup, model)
+    last = [part[model.sites[-1]] for part in rows]
+    shuffled = (np.roll(part, 1, axis=0) for part in setup.targets)
+    controls = {
+        NEXT_TOKEN: setup.probe(train.next_probs, test.next_probs).score,
+        **{
+            name: setup.probe(
+                *(last_tokens(part.sequences, count, vocab) for part in (train, test))
+            ).score
+            for name, count in ((LAST_TOKEN, 1), (RECENT, 3))
+        },
+        SHUFFLED: probe(*zip(last, shuffled, strict=True)).score,
+    }
+    untrained = {site: setup.probe(*(part[site] for part in rows)).score for site in model.sites}
+    return setup._replace(controls=controls, untrained=untrained)
+
+
+def _activations_of(setup: ProbeSetup, model: AbstractModel) -> list[dict[str, Rows]]:
+    return [activations(model, data.sequences) for data in (setup.train, setup.test)]
+
+
+def probe_sites(setup: ProbeSetup, model: AbstractModel) -> tuple[SiteProbe, ...]:
+    """Probe a model at every site."""
+    rows = _activations_of(setup, model)
+    return tuple(
+        SiteProbe(site, setup.probe(*(part[site] for part in rows)), setup.untrained[site])
+        for site in model.sites
+    )
+
+
+def probe_all_sites(setup: ProbeSetup, model: AbstractModel) -> ProbeResult:
+    """Probe the activations of all sites side by side."""
+    return setup.probe(*map(joined, _activations_of(setup, model)))
+
+
+def probe_beliefs(
+    experiment: Experiment,
+    model: AbstractModel,
+    *,
+    target: str = "belief",
+    size: int = SEQUENCES,
+) -> BeliefProbes:
+    """Probe a model at every site for the belief of its process, beside the controls.
+
+    Args:
+        experiment: The experiment that the model was trained in.
+        model: The model.
+        target: A name of `TARGETS`.
+        size: Number of sequences to fit, and of others to score.
+
+    Raises:
+        OptionError: If the process has no hidden states, or the model no sites.
+
+    """
+    setup = prepare_probes(experiment, target, size)
+    return BeliefProbes(probe_sites(setup, model), probe_all_sites(setup, model), setup.controls)
+
+
+def on_simplex(points: Float[np.ndarray, "*many states"]) -> Float[np.ndarray, "*many states"]:
+    """Return the nearest distribution to each point: negative entries become 0.
+
+    References:
+        Duchi et al. (2008), "Efficient projections onto the l1-ball for learning in high
+        dimensions", figure 1.
+
+    """
+    falling = -np.sort(-points, axis=-1)
+    count = np.arange(1, points.shape[-1] + 1)
+    over = (falling.cumsum(axis=-1) - 1) / count
+    support = (falling > over).sum(axis=-1, keepdims=True)
+    return np.maximum(points - np.take_along_axis(over, support - 1, axis=-1), 0.0)
+
+
+class BeliefGap(NamedTuple):
+    """The gap of a model to the floor in nats per token, in two parts, with standard errors.
+
+    gap = `not_represented` + `not_used`: what the belief that a probe finds would lose, and what
+    the model loses on top of that. The second part is negative if the model knows more than the
+    probe finds.
+    """
+
+    floor: float
+    gap: float
+    gap_stderr: float
+    not_represented: float
+    not_represented_stderr: float
+    not_used: float
+    not_used_stderr: float
+
+
+@fixed_numerics()
+def belief_gap(
+    process: AbstractGenerator, model: AbstractModel, fitted: Probe, rows: Rows, data: BeliefData
+) -> BeliefGap:
+    """Split a model's gap at the belief that a probe reads from its activations.
+
+    The probed belief is the nearest distribution, mixed with a thousandth of the mean belief; its
+    prediction is that of the process.
+
+    Args:
+        process: The process.
+        model: The model.
+        fitted: A probe of the belief at one site.
+        rows: Activations of that site on the sequences of `data`.
+        data: Sequences that the probe was not fitted to.
+
+    """
+    probed = on_simplex(fitted(rows))
+    probed = (1 - _MIXED) * probed + _MIXED * data.beliefs.mean(axis=(0, 1))
+    by_belief = next_probs_of(process.at_length(data.sequences.shape[1]), probed)
+    missed = divergence(data.next_probs, by_belief).mean(axis=1)
+    lost = divergence(data.next_probs, probs_by_query(model, data.sequences)).mean(axis=1)
+    safe = np.where(data.next_probs > 0, data.next_probs, 1.0)
+    floor = float(-(data.next_probs * np.log(safe)).sum(axis=2).mean())
+    return BeliefGap(
+        floor, *mean_and_error(lost), *mean_and_error(missed), *mean_and_error(lost - missed)
+    )
+
+
+def next_probs_of(
+    process: AbstractGenerator, beliefs: Float[np.ndarray, "*many states"]
+) -> Float[np.ndarray, "*many vocab"]:
+    """Return the next-token distribution of each belief."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(beliefs.reshape(-1, beliefs.shape[-1]))
+    found = np.exp(np.asarray(_log_probs(process, jnp.asarray(logs)), dtype=np.float64))
+    return found.reshape(*beliefs.shape[:-1], -1)
+
+
+@partial(jax.jit, static_argnames="process")
+def _log_probs(process, beliefs):
+    return jax.vmap(process.log_probs)(beliefs)
+
+
+def divergence(
+    true: Float[np.ndarray, "*many vocab"], guess: Float[np.ndarray, "*many vocab"]
+) -> Float[np.ndarray, "*many"]:
+    """Return KL(true, guess) in nats over the last axis."""
+    safe = np.where(true > 0, true, 1.0)
+    ratio = np.log(safe) - np.log(np.where(true > 0, np.maximum(guess, _LEAST), 1.0))
+    return (true * ratio).sum(axis=-1)

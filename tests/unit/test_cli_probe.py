@@ -1,0 +1,55 @@
+"""`python -m attnlab probe`: R² of the exact belief at every site, as text and as JSON."""
+
+import json
+
+import pytest
+
+from attnlab.command_line.cli import main
+from attnlab.generators import Mess3
+from attnlab.optimum import entropy_rate
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+SMALL = (
+    "--generator", "mess3", "--length", "4", "--model", "gru", "--hidden-size", "8", "--loss",
+    "next", "--steps", "5", "--batch", "20", "--test-size", "100", "--data", "fresh",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path):
+    file = str(tmp_path / "run.attnlab")
+    assert main(("train", *SMALL, "--save", file)) == 0
+    capsys.readouterr()
+    assert main(("probe", *SMALL, "--json")) == 0
+    report = json.loads(capsys.readouterr().out)
+    (site,) = report["sites"]
+    assert (site["site"], site["layer"]) == ("state", None)
+    assert site["r2_low"] < site["r2"] < site["r2_high"] <= 1
+    assert site["next_token_r2"] == pytest.approx(1, abs=1e-6)
+    assert 0.5 < site["last_token_r2"] < 1
+    assert 0 < site["untrained_r2"] < 1
+    assert main(("probe", "--load", file, "--json")) == 0
+    assert json.loads(capsys.readouterr().out) == report
+    assert main(("probe", "--load", file, "--target", "last token")) == 0
+    assert "last token alone: R² 1.000" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--generator", "markov"), "`process` is 'markov'"),
+        (("--load", "missing.run"), "`load` is 'missing.run'"),
+        (("--load", "missing.run", "--steps", "5"), "`steps` is '5'"),
+        (("--preset", "missing"), "`preset` is 'missing'"),
+    ],
+)
+def test_what_cannot_be_probed_is_refused_before_training(capsys, arguments, named):
+    assert main(("probe", *arguments)) == 2
+    assert named in capsys.readouterr().err
+
+
+def test_the_optimum_of_a_hidden_markov_process_has_its_entropy_rate(capsys):
+    assert main(("optimum", "mess3", "--length", "4", "--json")) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["entropy_rate"] == entropy_rate(Mess3())._asdict()
+    assert [round(day["nll"], 4) for day in report["per_day"]][:3] == [1.0986, 0.8577, 0.8134]

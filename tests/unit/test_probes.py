@@ -1,0 +1,191 @@
+"""Probes, their controls, the gap at a belief, and steering."""
+
+import numpy as np
+import pytest
+
+from attnlab.configuration.options import OptionError
+from attnlab.generators import Even, HiddenMarkov, Markov, Mess3, RandomRandomXor
+from attnlab.inspection import (
+    activations,
+    belief_data,
+    belief_gap,
+    fit_probe,
+    prepare_probes,
+    probe,
+    probe_beliefs,
+    score,
+    steer,
+)
+from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, on_simplex
+from attnlab.inspection.predictions import probs_by_query
+from attnlab.models import Edit, GRUOptions, LinearOptions, TransformerOptions, edited
+from attnlab.training.experiment import Experiment, build_model
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
+RNG = np.random.default_rng
+WEIGHT, BIAS = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0]]), np.array([0.5, -1.0])
+SMALL = TransformerOptions(layers=1, heads=1, d_attn=2, d_model=4, mlp_width=5)
+
+
+def planted(rng, sequences, *, noise, width=3):
+    rows = rng.normal(size=(sequences, 4, width))
+    clean = rows[..., :3] @ WEIGHT.T + BIAS
+    return rows, clean + noise * rng.normal(size=clean.shape)
+
+
+def test_a_planted_map_is_recovered():
+    rng = RNG(0)
+    found = probe(planted(rng, 200, noise=0.0), planted(rng, 200, noise=0.0))
+    np.testing.assert_allclose(found.probe.weight, WEIGHT, atol=1e-4)
+    np.testing.assert_allclose(found.probe.bias, BIAS, atol=1e-4)
+    assert found.score.r2 == pytest.approx(1, abs=1e-6)
+    assert len(found.by_position) == 4
+
+
+def test_the_fit_is_that_of_least_squares():
+    rows, targets = planted(RNG(1), 300, noise=1.0)
+    found = fit_probe(rows, targets)
+    flat = np.column_stack([rows.reshape(-1, 3), np.ones(1200)])
+    expected, *_ = np.linalg.lstsq(flat, targets.reshape(-1, 2), rcond=None)
+    np.testing.assert_allclose(np.column_stack([found.weight, found.bias]), expected.T, atol=0.02)
+
+
+def test_more_activations_than_samples_need_a_ridge():
+    rng = RNG(2)
+    train = planted(rng, 10, noise=1.0, width=60)
+    test = planted(rng, 500, noise=1.0, width=60)
+    found = probe(train, test)
+    assert found.probe.ridge > 0.1
+    # Without a ridge, the fit is exact in training and worthless elsewhere.
+    flat = np.column_stack([train[0].reshape(40, 60), np.ones(40)])
+    plain, *_ = np.linalg.lstsq(flat, train[1].reshape(40, 2), rcond=None)
+    unpenalised = score(test[0] @ plain[:60] + plain[60], test[1])
+    assert found.score.low > unpenalised.high
+
+
+def test_the_score_of_noise_is_zero_within_its_interval():
+    rng = RNG(3)
+    rows, targets = rng.normal(size=(2, 400, 4, 5))
+    found = probe((rows[:200], targets[:200]), (rows[200:], targets[200:])).score
+    assert found.low <= 0 <= found.high
+    assert abs(found.r2) < 0.02
+
+
+def test_the_interval_covers():
+    """One map with a known share: the positions of a sequence have a common noise."""
+    rng, inside = RNG(4), 0
+    # The variances of the signal, of common and of separate noise.
+    true = 1 - (1 + 1) / (np.sum(WEIGHT[0] ** 2) + 1 + 1)
+    for _ in range(300):
+        rows = rng.normal(size=(80, 4, 3))
+        clean = rows @ WEIGHT[:1].T
+        noise = rng.normal(size=(80, 1, 1)) + rng.normal(size=(80, 4, 1))
+        found = score(clean, clean + noise)
+        inside += found.low <= true <= found.high
+    # 0.95 within about three standard errors, and some bias of 80 sequences.
+    assert 0.9 <= inside / 300 <= 0.985
+
+
+def test_a_constant_has_no_score():
+    assert np.isnan(score(np.zeros((9, 2, 1)), np.ones((9, 2, 1))).r2)
+
+
+def test_too_few_sequences_are_refused():
+    with pytest.raises(ValueError, match="`rows` has 4 sequences"):
+        fit_probe(np.zeros((4, 2, 3)), np.zeros((4, 2, 1)))
+
+
+def test_the_nearest_distribution():
+    points = RNG(5).normal(size=(200, 4))
+    found = on_simplex(points)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert (found >= 0).all()
+    others = RNG(6).dirichlet(np.ones(4), 2_000)
+    nearest = np.linalg.norm(points[:, None] - others[None], axis=2).min(axis=1)
+    assert (np.linalg.norm(points - found, axis=1) <= nearest + 1e-9).all()
+    np.testing.assert_allclose(on_simplex(others), others, atol=1e-12)
+
+
+def test_controls_show_what_an_untrained_model_already_gives():
+    experiment = Experiment(generator=RandomRandomXor(), length=6, model=SMALL)
+    found = probe_beliefs(experiment, build_model(experiment), size=300)
+    assert [each.site for each in found.sites] == ["embedding", "attention.0", "mlp.0", "final"]
+    for each in found.sites:
+        assert each.trained.score == each.untrained
+    # After a random bit the belief says more than the next token, which is random, too.
+    assert 0.1 < found.controls[NEXT_TOKEN].r2 < 0.5
+    assert found.controls[SHUFFLED].r2 < 0.05
+    assert found.all_sites.score.r2 >= max(each.untrained.r2 for each in found.sites) - 0.02
+    # The next-token distribution of `mess3` gives the belief.
+    twin = Experiment(generator=Mess3(), length=6, model=SMALL)
+    found = probe_beliefs(twin, build_model(twin), size=300)
+    assert found.controls[NEXT_TOKEN].r2 == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("target", ["next token", "last token"])
+def test_other_targets(target):
+    experiment = Experiment(generator=HiddenMarkov(), length=5, model=GRUOptions(hidden_size=8))
+    (site,) = probe_beliefs(experiment, build_model(experiment), target=target, size=200).sites
+    assert site.site == "state"
+    assert site.trained.score.r2 > 0.5
+
+
+def test_what_cannot_be_probed_is_refused():
+    no_beliefs = Experiment(generator=Markov(), model=SMALL)
+    with pytest.raises(OptionError, match="`process` is 'markov': it has no hidden states"):
+        probe_beliefs(no_beliefs, build_model(no_beliefs))
+    no_sites = Experiment(generator=Mess3(), model=LinearOptions())
+    with pytest.raises(OptionError, match="`model` is 'linear'"):
+        probe_beliefs(no_sites, build_model(no_sites))
+    with pytest.raises(OptionError, match="`target` is 'beliefs'"):
+        prepare_probes(Experiment(generator=Mess3(), model=SMALL), "beliefs", size=10)
+
+
+def untrained(process=None):
+    experiment = Experiment(generator=process or Mess3(), length=6, model=SMALL)
+    model = build_model(experiment)
+    data = belief_data(experiment.generator, 6, seed=1, size=400)
+    rows = activations(model, data.sequences)["final"]
+    return experiment.generator, model, fit_probe(rows[:200], data.beliefs[:200]), rows, data
+
+
+def test_the_parts_of_the_gap_sum_to_it():
+    process, model, fitted, rows, data = untrained(Even())
+    found = belief_gap(process, model, fitted, rows, data)
+    assert found.gap == pytest.approx(found.not_represented + found.not_used, abs=1e-12)
+    # Every part by the definition of the cross-entropy.
+    probs = probs_by_query(model, data.sequences)
+    loss = -(data.next_probs * np.log(probs)).sum(axis=2).mean()
+    assert found.floor + found.gap == pytest.approx(loss, abs=1e-9)
+    assert found.not_represented > 0
+
+
+def test_a_belief_that_is_there_already_changes_nothing():
+    _, model, fitted, _, data = untrained()
+    tokens = data.sequences[0]
+    own = fitted(activations(model, tokens[None])["final"][0, -1])
+    found = steer(model, fitted, "final", tokens, own[None])
+    np.testing.assert_array_equal(found.probs[0], found.plain)
+    unedited = probs_by_query(model, tokens[None])[0, -1]
+    np.testing.assert_allclose(found.plain, unedited, atol=1e-6)
+    assert not found.moves.any()
+
+
+@pytest.mark.parametrize("site", ["embedding", "mlp.0", "final"])
+def test_after_the_move_the_probe_gives_the_injected_belief(site):
+    _, model, _, _, data = untrained()
+    rows = activations(model, data.sequences)[site]
+    fitted = fit_probe(rows, data.beliefs)
+    wanted = np.array([[0.8, 0.1, 0.1], [0.2, 0.2, 0.6]])
+    found = steer(model, fitted, site, data.sequences[0], wanted, position=3)
+    assert found.probs.shape == found.control.shape == (2, 3)
+    np.testing.assert_allclose(found.probs.sum(axis=1), 1, atol=1e-6)
+    assert not np.array_equal(found.probs, found.control)
+    move = found.moves[0]
+    np.testing.assert_allclose(fitted(rows[0, 3] + move), wanted[0], atol=1e-5)
+    value = rows[0] + move * (np.arange(6) == 3)[:, None]
+    changed = edited(model, Edit(site=site, value=value.astype(np.float32)))
+    np.testing.assert_allclose(
+        found.probs[0], probs_by_query(changed, data.sequences[:1])[0, 3], atol=1e-5
+    )
