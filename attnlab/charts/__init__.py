@@ -18,4 +18,5 @@ from attnlab.charts.overview import *
 from attnlab.charts.processes import *
 from attnlab.charts.regression import *
 from attnlab.charts.scaling import *
+from attnlab.charts.simplex import *
 from attnlab.charts.style import *

@@ -38,6 +38,7 @@ _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "own_parameters": hands.PARAMETERS,
             "first_preset": "cards-encoder-decoder",
         },
+        "beliefs": {"first_preset": "mess3-belief"},
         "words": {"has_anchors": True},
     }
 )
@@ -115,6 +116,7 @@ _GROUPS = MappingProxyType(
         "Laboratory": (
             (TRAIN_PAGE, "Train", "model_training"),
             (INSPECT_PAGE, "Inspect", "search"),
+            ("beliefs.py", "Beliefs", "change_history"),
             ("generators.py", "Generators", "casino"),
             ("sequence_to_sequence.py", "Sequence to sequence", "playing_cards"),
             ("compare.py", "Compare", "compare"),

@@ -68,12 +68,12 @@ def test_a_process_without_a_source_offers_the_named_tasks(app):
     app.selectbox(key="generator").select("dotmod").run()
     app.switch_page(PAGE).run()
     assert app.selectbox(key="generator").value == "dotmod"
-    app.button(key="task_reverse-rnn-attention").click().run()
+    app.button(key="choose_reverse-rnn-attention").click().run()
     assert not app.exception
     form = PRESETS["reverse-rnn-attention"].experiment
     assert app.selectbox(key="generator").value == form.generator.name
     with pytest.raises(KeyError):
-        app.button(key="task_reverse-rnn-attention")
+        app.button(key="choose_reverse-rnn-attention")
 
 
 @pytest.mark.slow

@@ -329,6 +329,15 @@ def shares_chart():
     return charts.shares_chart(charts.shares_table(shares), parts=charts.share_names(shares))
 
 
+def simplex_chart():
+    beliefs = np.random.default_rng(3).dirichlet(np.ones(3), (40, 5))
+    plane = charts.plane_of("ABC", beliefs)
+    colours = charts.belief_colours(beliefs).reshape(-1, 3)
+    picture = pd.DataFrame({"url": [charts.simplex_address(plane.of(beliefs), colours)]})
+    points = charts.belief_table(plane, beliefs[0], list("ABCDE"), chosen=2)
+    return charts.simplex_chart(picture, charts.corner_table(plane), points)
+
+
 POST_KNOWN = References(Best(0.3, 0.9), Best(1.1, 1 / 3), Best(1.0, 0.4), Best(0.6, 0.7))
 
 

@@ -41,6 +41,7 @@ UI_LAYERS = (
     "train",
     "sequence_to_sequence",
     "inspect",
+    "beliefs",
     "compare",
     "shell",
 )

@@ -16,12 +16,12 @@ from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel
 from attnlab.training.presets import PRESETS
 from attnlab.training.shares import share_in_training
-from attnlab.ui.controls.form_state import fill_form, read_form
+from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.jobs import draw_job, job_of, start_job
-from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.ui.train.bench import Bench
+from attnlab.ui.train.welcome import draw_preset_choice
 
 _WORK = "target_test"
 
@@ -34,21 +34,11 @@ def draw_task_choice() -> bool:
     form = read_form()
     if not isinstance(form, OptionError) and form.generator.writes_target:
         return False
-    named = {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target}
-    with st.container(border=True, key="task_choice"):
-        st.markdown(
-            "**The controls describe no task.** Choose one below or under **process**. The "
-            "current run stays until you press Start."
-        )
-        for name, preset in named.items():
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.button(
-                    preset.title,
-                    key=f"task_{name}",
-                    on_click=fill_form,
-                    args=(preset.experiment,),
-                )
-                st.caption(as_text(preset.description), width="stretch")
+    draw_preset_choice(
+        "**The controls describe no task.** Choose one below or under **process**. The current run "
+        "stays until you press Start.",
+        {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target},
+    )
     return True
 
 

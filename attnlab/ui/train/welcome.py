@@ -1,15 +1,17 @@
 """Three runs that a new visitor starts with one click each."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 
 from attnlab.runs.library import LibraryError
-from attnlab.training.presets import FIRST_PRESET, PRESETS
+from attnlab.training.presets import FIRST_PRESET, PRESETS, Preset
 from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.core.display import PAGES
+from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_library, session_run
 
@@ -64,6 +66,21 @@ def draw_welcome() -> bool:
                 args=(card,),
             )
     return True
+
+
+def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
+    """Draw a button for each preset that suits a page, with a sentence above."""
+    with st.container(border=True, key="preset_choice"):
+        st.markdown(words)
+        for name, preset in presets.items():
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.button(
+                    preset.title,
+                    key=f"choose_{name}",
+                    on_click=fill_form,
+                    args=(preset.experiment,),
+                )
+                st.caption(as_text(preset.description), width="stretch")
 
 
 def _is_new_visitor() -> bool:

@@ -1,0 +1,94 @@
+"""Steering on the Beliefs page: put another belief into the model, and see what it predicts."""
+
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import PICK, next_day_chart, next_day_table
+from attnlab.configuration.number_text import show_measured
+from attnlab.inspection import steer
+from attnlab.inspection.belief_probes import (
+    ProbeSetup,
+    SiteProbe,
+    divergence,
+    next_probs_of,
+)
+from attnlab.models import AbstractModel
+from attnlab.optimum.sequences import mean_and_error
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.session import kept_result
+
+BELIEF_CHART = "belief_points"
+# Different pasts whose beliefs can be pointed at and picked.
+_MOST_PASTS = 300
+_CHART_HEIGHT = 220
+
+
+def chosen_belief() -> int | None:
+    """Return the number of the picked point, or None."""
+    state = st.session_state.get(BELIEF_CHART)
+    points = state["selection"].get(PICK, []) if state else []
+    return int(points[0]["number"]) if points else None
+
+
+def distinct_pasts(setup: ProbeSetup, at: slice) -> tuple[list[tuple[int, ...]], np.ndarray]:
+    """Return different pasts of the test sequences, and their exact beliefs."""
+    sequences, beliefs = setup.test.sequences, setup.test.beliefs
+    ends = range(sequences.shape[1])[at]
+    found: dict[tuple[int, ...], np.ndarray] = {}
+    for row, end in ((row, end) for row in range(len(sequences)) for end in ends):
+        found.setdefault(tuple(sequences[row, : end + 1].tolist()), beliefs[row, end])
+        if len(found) == _MOST_PASTS:
+            break
+    return list(found), np.stack([*found.values()])
+
+
+def draw_steering(
+    experiment: Experiment,
+    model: AbstractModel,
+    setup: ProbeSetup,
+    chosen: SiteProbe,
+    beliefs: np.ndarray,
+) -> None:
+    """Draw the model's prediction with the picked belief in place of its own."""
+    process, tokens = experiment.generator, setup.test.sequences[0]
+    found = kept_result(
+        "steered",
+        model,
+        (id(setup), chosen.site, beliefs.tobytes()),
+        lambda: steer(model, chosen.trained.probe, chosen.site, tokens, beliefs),
+    )
+    injected = next_probs_of(process, beliefs)
+    picked = chosen_belief()
+    number = 0 if picked is None or picked >= len(beliefs) else picked
+    st.header("Steering", anchor=False)
+    st.markdown(
+        f"The model has read {process.vocabulary.shorten(tokens)}. Pick a point of the exact "
+        "beliefs: it replaces the belief in the last activation, and the model predicts from there."
+    )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        table = next_day_table(injected[number], found.probs[number], process.vocabulary)
+        draw_chart(
+            next_day_chart(
+                table,
+                symbols=process.vocabulary.symbols,
+                word=process.position_word,
+                height=_CHART_HEIGHT,
+            ),
+            name="Steered prediction",
+            alt="The next token: exact for the picked belief, and the model's after steering.",
+        )
+    with right:
+        predictions = {
+            "after steering": found.probs,
+            "after a random move of the same length": found.control,
+            "without steering": np.broadcast_to(found.plain, injected.shape),
+        }
+        apart = [divergence(injected, each) for each in predictions.values()]
+        st.markdown(
+            "KL from the exact prediction to the model's, in nats: mean over "
+            f"{len(beliefs)} beliefs ± standard error"
+        )
+        shown = [show_measured(*mean_and_error(each), most_places=4) for each in apart]
+        st.table({"prediction": list(predictions), "KL": shown})

@@ -1,0 +1,24 @@
+"""Beliefs: the distribution over hidden states, exact and as a probe finds it in the model."""
+
+import streamlit as st
+
+from attnlab.ui.beliefs.belief_panel import draw_beliefs
+from attnlab.ui.controls.form_state import read_form
+from attnlab.ui.core.session_library import session_run
+from attnlab.ui.library.actions import open_finished_run
+from attnlab.ui.shell import ensure_shell
+from attnlab.ui.train.bench import draw_bench, draw_bench_foot
+from attnlab.ui.train.runs_panel import follow_run_file
+
+ABOUT = (
+    "The process has hidden states. The **belief** is their distribution, given the tokens so far. "
+    "Does a model that only predicts tokens compute it?"
+)
+
+ensure_shell()
+run = session_run()
+follow_run_file(run)
+if open_finished_run(run, read_form()):
+    # Resuming sets controls, which must come before any is drawn.
+    st.rerun()
+draw_bench_foot(draw_bench("Beliefs", about=ABOUT, draw_first=draw_beliefs))

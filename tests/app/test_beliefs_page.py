@@ -1,0 +1,87 @@
+"""Beliefs without a browser: a small run, its probes beside their controls, and steering."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnlab.runs.link_defaults import LINK_VERSION
+from tests.app.conftest import APP
+
+PAGE = "pages/beliefs.py"
+SETTINGS = {
+    "generator": "mess3", "length": 4, "model": "transformer", "transformer_heads": 1,
+    "transformer_d_model": 8, "transformer_mlp_width": 8, "loss": "next", "steps": 20,
+    "batch": 20, "test_size": 100, "data": "fresh",
+}  # fmt: skip
+
+
+def opened(app, **more):
+    app.switch_page(PAGE)
+    for name, value in ({"v": LINK_VERSION} | SETTINGS | more).items():
+        app.query_params[name] = str(value)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def trained(app, **more):
+    opened(app, **more).button(key="run_start").click().run()
+    assert app.session_state["session"].run.wait(120.0)
+    # One checkpoint is probed at a time.
+    for _ in range(4):
+        app.run()
+    assert not app.exception
+    return app
+
+
+def texts(app):
+    return " ".join(each.value for each in (*app.markdown, *app.caption))
+
+
+def test_who_has_chosen_nothing_sees_mess3():
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.switch_page(PAGE)
+    app.query_params.clear()
+    app.run()
+    assert not app.exception
+    assert app.selectbox(key="preset").value == "mess3-belief"
+    assert app.selectbox(key="generator").value == "mess3"
+
+
+@pytest.mark.slow
+def test_a_run_is_probed_at_every_site_and_steered(app):
+    app = trained(app)
+    sites = ["embedding", "attention 1", "MLP 1", "output"]
+    assert app.segmented_control(key="belief_site").options == sites
+    assert "The next-token distribution alone gives the belief" in texts(app)
+    assert "All activations together give R²" in texts(app)
+    values = {each.label: float(each.value.split()[0]) for each in app.metric}
+    parts = values["not represented (nats)"] + values["represented, not used (nats)"]
+    assert values["gap to the floor (nats)"] == pytest.approx(parts, abs=2e-4)
+    (steered,) = [each.value for each in app.table if "KL" in each.value]
+    assert steered["prediction"].tolist()[0] == "after steering"
+    before = texts(app)
+    app.segmented_control(key="belief_site").set_value("embedding").run()
+    app.select_slider(key="belief_position").set_value(2).run()
+    assert not app.exception
+    assert texts(app) != before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("process", ["even", "parentheses"])
+def test_two_states_and_many(app, process):
+    app = trained(app, generator=process)
+    assert any(each.label == "gap to the floor (nats)" for each in app.metric)
+
+
+def test_a_process_without_hidden_states_offers_the_named_ones(app):
+    app.selectbox(key="generator").select("dotmod").run()
+    app.switch_page(PAGE).run()
+    app.button(key="choose_rrxor-belief").click().run()
+    assert not app.exception
+    assert app.selectbox(key="generator").value == "rrxor"
+
+
+@pytest.mark.slow
+def test_a_model_without_sites_cannot_be_probed(app):
+    app = trained(app, model="linear", loss="last")
+    assert "its activations cannot be read" in texts(app)
