@@ -132,7 +132,14 @@ class AbstractHiddenChain(AbstractGenerator):
 
 def _outline(states: tuple[str, ...], symbols: tuple[str, ...]) -> Outline:
     columns = tuple(f"{symbol} → {state}" for symbol, state in itertools.product(symbols, states))
-    return Outline("state", states, "emitted token → next state", columns, "symbols and states")
+    return Outline(
+        "state",
+        states,
+        "emitted token → next state",
+        columns,
+        "symbols and states",
+        parts=tuple(f"emits {symbol}" for symbol in symbols),
+    )
 
 
 def _numbered_states(count: int) -> tuple[str, ...]:
@@ -189,7 +196,7 @@ class HiddenChain(AbstractHiddenChain):
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
         states = _numbered_states(len(values.get("initial", cls.initial)))
         if name == "initial":
-            return Outline("", ("first",), "hidden states", states, "states", MOST_STATES)
+            return Outline("position", ("start",), "hidden states", states, "states", MOST_STATES)
         return _outline(states, read_symbols(values["symbols"], MOST_SYMBOLS).symbols)
 
     @property

@@ -163,7 +163,8 @@ class Outline(NamedTuple):
     """The titles and names of a table's rows and columns.
 
     The names come from the process's option `named_by`. A table with `most_columns` may have any
-    number of columns up to `most_columns`.
+    number of columns up to `most_columns`. `parts` are the names of groups of equally many columns,
+    each of which is edited as a table of its own.
     """
 
     row_title: str
@@ -172,6 +173,7 @@ class Outline(NamedTuple):
     columns: tuple[str, ...]
     named_by: str = "symbols"
     most_columns: int | None = None
+    parts: tuple[str, ...] = ()
 
 
 class RuleTable(NamedTuple):

@@ -257,3 +257,21 @@ def test_a_task_has_no_control_for_the_length_that_follows_from_its_options(page
         page.selectbox(key="generator").select(name).run()
         assert not page.exception
         assert "length" not in {slider.key for slider in page.slider}
+
+
+_TABLES = ("initial", "table_0", "table_1")
+
+
+def test_the_table_of_hidden_states_is_edited_symbol_by_symbol(first_page):
+    page = first_page
+    page.selectbox(key="generator").select("hidden-chain").run()
+    assert not page.exception
+    # The first state, and a table of states by next states for each symbol.
+    kept = [page.session_state[f"hidden-chain_{name}_began"] for name in _TABLES]
+    assert [table.shape for table in kept] == [(1, 2), (2, 2), (2, 2)]
+    assert {"emits 🌕:", "emits 🌑:"} <= {each.value for each in page.markdown}
+    page.session_state["hidden-chain_table"] = "0.5 0.5\n1 0"
+    page.run()
+    page.button(key="hidden-chain_table_fit").click().run()
+    assert page.session_state["hidden-chain_table"].split() == ["0.25"] * 8
+    assert not page.exception

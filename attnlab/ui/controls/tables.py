@@ -37,7 +37,7 @@ from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_text, draw_error
 
 MOST_ROWS, MOST_COLUMNS = 8, 16
-_NAME_WIDTH = 125
+_NAME_WIDTH, _PART_WIDTH = 125, 115
 
 
 def draw_process_tables(
@@ -76,11 +76,35 @@ def _draw_table(kind: type[AbstractGenerator], name: str, values: Mapping[str, A
     if [len(row) for row in rows] != [len(outline.columns)] * len(outline.rows):
         _draw_fit(key, outline)
         return value
+    parts = outline.parts or ("",)
+    size = len(outline.columns) // len(parts)
+    for number, part in enumerate(parts):
+        if part:
+            st.markdown(f"{part}:")
+        columns = slice(number * size, (number + 1) * size)
+        _draw_probabilities(key, rows, outline, columns, part=f"_{number}" if part else "")
+    return value
+
+
+def _draw_probabilities(
+    key: str, rows: tuple[tuple[float, ...], ...], outline: Outline, columns: slice, *, part: str
+) -> None:
+    """Draw some columns of a table of probabilities as a grid; `part` is added to its keys."""
+    names = outline.columns[columns]
+
+    def to_text(edited: list[list[float | None]]) -> str:
+        whole = [
+            (*row[: columns.start], *map(_number, new), *row[columns.stop :])
+            for row, new in zip(rows, edited, strict=True)
+        ]
+        return show_numbers(tuple(whole))
+
     _draw_grid(
         key,
-        lambda: pd.DataFrame(np.array(rows, float), index=outline.rows, columns=outline.columns),
-        lambda rows: show_numbers(tuple(tuple(map(_number, row)) for row in rows)),
+        lambda: pd.DataFrame(np.array(rows, float)[:, columns], index=outline.rows, columns=names),
+        to_text,
         outline,
+        part=part,
         column_config={
             # The row of the first position has no title, but a column must have one.
             "_index": st.column_config.Column(
@@ -88,14 +112,15 @@ def _draw_table(kind: type[AbstractGenerator], name: str, values: Mapping[str, A
             ),
             **{
                 column: st.column_config.NumberColumn(
-                    format="%.4g", width=80, help=f"{outline.column_title}: {as_text(column)}"
+                    format="%.4g",
+                    width=_PART_WIDTH if part else 80,
+                    help=f"{outline.column_title}: {as_text(column)}",
                 )
-                for column in outline.columns
+                for column in names
             },
         },
         alt=f"Editable probabilities: {outline.column_title} by {outline.row_title or 'day 1'}.",
     )
-    return value
 
 
 def _draw_size(key: str, outline: Outline) -> None:
@@ -201,14 +226,17 @@ def _draw_grid(
     make_table: Callable[[], pd.DataFrame],
     to_text: Callable[[list[list[Any]]], str],
     *further_source: Hashable,
+    part: str = "",
     **options: Any,
 ) -> None:
     """Draw the text under `key` as a grid; `to_text` turns edited rows back into text.
 
+    A text with several grids gives each another `part`.
+
     Streamlit keeps edits as changes to the grid's first table. So the grid is only recreated if the
     text was changed elsewhere; otherwise the cell being edited would lose the focus.
     """
-    source, began, grid = f"{key}_source", f"{key}_began", f"{key}_grid"
+    source, began, grid = f"{key}{part}_source", f"{key}{part}_began", f"{key}{part}_grid"
     now = st.session_state[key], *further_source
     if st.session_state.get(source) != now or grid not in st.session_state:
         st.session_state.pop(grid, None)
