@@ -2,7 +2,7 @@
 
 Streamlit drops messages that are still queued when the next rerun starts. A rerun of the whole page
 sends them again, but a rerun of a fragment would leave gaps. So scripts end only when the event
-loop has taken their messages. This is streamlit/streamlit#9188; docs/dev/streamlit.md says how to
+loop has sent their messages. This is streamlit/streamlit#9188; docs/dev/streamlit.md says how to
 test whether this is still needed.
 """
 
@@ -20,6 +20,9 @@ from attnlab.ui.core.session import session
 
 # Whether `delivered` is active in this script thread.
 _DELIVERING = ContextVar("delivering", default=False)
+# Streamlit sends the queued messages every 10 ms. Until then, a rerun of a fragment drops its own
+# old messages but not those after them, and the browser reports a bad index.
+_FLUSHED_SECONDS = 0.03
 # No event loop is busy for this long: after it, assume that the server has ended.
 _PATIENCE_SECONDS = 10.0
 
@@ -57,10 +60,10 @@ def delivered() -> Iterator[None]:
 def _wait_for_loop(loop: asyncio.AbstractEventLoop | None) -> None:
     if loop is None or not loop.is_running():
         return
-    taken = threading.Event()
-    # Calls run in order, so this one runs after all messages.
-    loop.call_soon_threadsafe(taken.set)
-    taken.wait(_PATIENCE_SECONDS)
+    sent = threading.Event()
+    # Calls run in order, so this one runs after all messages were queued.
+    loop.call_soon_threadsafe(loop.call_later, _FLUSHED_SECONDS, sent.set)
+    sent.wait(_PATIENCE_SECONDS)
 
 
 def fragment(
