@@ -3,12 +3,14 @@
 import streamlit as st
 
 from attnlab.configuration.options import present
+from attnlab.generators import AbstractHiddenChain
 from attnlab.optimum import counted
 from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.core.figures import draw_figures_status, figure
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.generators.optimum_panel import (
     draw_dependence,
+    draw_entropy_rate,
     draw_enumeration,
     draw_ladder,
     draw_optimum,
@@ -67,6 +69,8 @@ elif section == "Frequencies":
 elif section == "Best possible":
     draw_optimum(results[0], generator.vocabulary.size, word)
     draw_enumeration(generator, length, results[0])
+    if isinstance(generator, AbstractHiddenChain):
+        draw_entropy_rate(generator)
     st.header("Baselines", anchor=False)
     draw_ladder(results[1], word)
 else:

@@ -1,5 +1,6 @@
 """The best possible predictions of a process, its baselines, and the true dependence."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -8,9 +9,9 @@ import streamlit as st
 from attnlab.charts import TRUTHS, curve_chart, map_chart, map_table, top_of_scale
 from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import present
-from attnlab.generators import AbstractGenerator
+from attnlab.generators import AbstractGenerator, AbstractHiddenChain
 from attnlab.live.jobs import JobState
-from attnlab.optimum import Baseline, Best, Dependence, Optimum, informative_positions
+from attnlab.optimum import Baseline, Best, Dependence, Optimum, entropy_rate, informative_positions
 from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.figures import draw_gap, enumerate_exactly
 from attnlab.ui.core.glossary import link_to
@@ -89,6 +90,17 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
     st.caption(
         f"No model can have a higher accuracy than the {link_to('ceiling')}, or a lower mean loss "
         f"than the {link_to('floor')}. Each {word} is predicted from those before."
+    )
+
+
+def draw_entropy_rate(chain: AbstractHiddenChain) -> None:
+    """Draw the bounds of the limit of the floor over ever longer pasts."""
+    rate = entropy_rate(chain)
+    # Rounded outwards, so that they stay bounds.
+    low, high = math.floor(rate.low * 1e4) / 1e4, math.ceil(rate.high * 1e4) / 1e4
+    st.caption(
+        f"In the long run, the floor after ever longer pasts falls to the "
+        f"{link_to('entropy rate')}: between {low:.4f} and {high:.4f} nats."
     )
 
 
