@@ -3,6 +3,7 @@
 import streamlit as st
 
 from attnlab.ui.beliefs.belief_panel import draw_beliefs
+from attnlab.ui.beliefs.lesson_panel import draw_lesson
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.library.actions import open_finished_run
@@ -21,4 +22,7 @@ follow_run_file(run)
 if open_finished_run(run, read_form()):
     # Resuming sets controls, which must come before any is drawn.
     st.rerun()
-draw_bench_foot(draw_bench("Beliefs", about=ABOUT, draw_first=draw_beliefs))
+bench = draw_bench("Beliefs", about=ABOUT, draw_first=draw_beliefs)
+if bench.run.experiment.generator.hidden_states:
+    draw_lesson(bench.run.experiment.generator)
+draw_bench_foot(bench)

@@ -5,6 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -32,7 +33,10 @@ from attnlab.training.experiment import Experiment, build_model
 
 # Sequences to fit a probe, and as many others to score it.
 SEQUENCES = 1_000
+# Numbers in the activations of all sites that are kept at a time: 64 MB.
+_MOST_NUMBERS = 16_000_000
 _BLOCK = 1_000
+_FEWEST = 20
 # Keeps these sequences apart from a run's own draws, whose numbers are 0 to 2.
 _DRAW = 3
 # The share of the mean belief in a belief that is read out, so that no possible token gets
@@ -179,15 +183,30 @@ class ProbeSetup(NamedTuple):
         return probe((train, self.targets[0]), (test, self.targets[1]))
 
 
+def sequences_for(model: AbstractModel, length: int) -> int:
+    """Return the number of sequences to fit probes of a model to: at most 1,000.
+
+    There are fewer if the activations of all sites would take more than 64 MB.
+    """
+
+    def residual(model: AbstractModel, tokens: Array) -> dict[str, Array]:
+        return dict(model(tokens, jnp.arange(length), capture=model.sites)[1].residual)
+
+    tokens = jax.ShapeDtypeStruct((length,), jnp.int32)
+    shapes = jax.tree.leaves(eqx.filter_eval_shape(residual, model, tokens))
+    numbers = 2 * sum(shape.size for shape in shapes)
+    return max(_FEWEST, min(SEQUENCES, _MOST_NUMBERS // max(numbers, 1)))
+
+
 def prepare_probes(
-    experiment: Experiment, target: str = "belief", size: int = SEQUENCES
+    experiment: Experiment, target: str = "belief", size: int | None = None
 ) -> ProbeSetup:
     """Draw the sequences of all probes of an experiment, and fit the controls.
 
     Args:
         experiment: The experiment.
         target: A name of `TARGETS`.
-        size: Number of sequences to fit, and of others to score.
+        size: Number of sequences to fit, and of others to score; by default `sequences_for`.
 
     Raises:
         OptionError: If the process has no hidden states, or the model no sites.
@@ -198,6 +217,7 @@ def prepare_probes(
     if not model.sites:
         problem = "its activations cannot be read"
         raise OptionError("model", experiment.model.name, problem, "Choose another family")
+    size = sequences_for(model, length) if size is None else size
     # Drawn together, so that the halves are independent.
     both = belief_data(process, length, seed=experiment.seed, size=2 * size)
     train, test = (
@@ -244,7 +264,7 @@ def probe_beliefs(
     model: AbstractModel,
     *,
     target: str = "belief",
-    size: int = SEQUENCES,
+    size: int | None = None,
 ) -> BeliefProbes:
     """Probe a model at every site for the belief of its process, beside the controls.
 
@@ -252,7 +272,7 @@ def probe_beliefs(
         experiment: The experiment that the model was trained in.
         model: The model.
         target: A name of `TARGETS`.
-        size: Number of sequences to fit, and of others to score.
+        size: Number of sequences to fit, and of others to score; by default `sequences_for`.
 
     Raises:
         OptionError: If the process has no hidden states, or the model no sites.

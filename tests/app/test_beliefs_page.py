@@ -85,3 +85,27 @@ def test_a_process_without_hidden_states_offers_the_named_ones(app):
 def test_a_model_without_sites_cannot_be_probed(app):
     app = trained(app, model="linear", loss="last")
     assert "its activations cannot be read" in texts(app)
+
+
+def test_the_three_steps(app):
+    app = opened(app)
+    app.session_state["belief_steps"] = True
+    app.run()
+    assert not app.exception
+    (table,) = [each.value for each in app.dataframe if "A" in each.value.columns]
+    assert table.index.tolist() == ["start", "A", "A", "B", "A"]
+    assert table.loc["start"].tolist() == [pytest.approx(1 / 3, abs=1e-3)] * 3
+    app.text_input(key="belief_past").set_value("A?").run()
+    assert any("after 1 symbols" in each.value for each in app.error)
+    app.slider(key="belief_tokens").set_value(5).run()
+    assert not app.exception
+
+
+@pytest.mark.slow
+def test_a_choice_that_another_model_lacks_is_dropped(app):
+    app = trained(app)
+    app.segmented_control(key="belief_site").set_value("embedding").run()
+    app.select_slider(key="belief_position").set_value(4).run()
+    app = trained(app, model="gru", gru_hidden_size=4, length=3)
+    assert app.segmented_control(key="belief_site").options == ["state"]
+    assert app.select_slider(key="belief_position").value == "all"

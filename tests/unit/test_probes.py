@@ -16,7 +16,7 @@ from attnlab.inspection import (
     score,
     steer,
 )
-from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, on_simplex
+from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, on_simplex, sequences_for
 from attnlab.inspection.predictions import probs_by_query
 from attnlab.models import Edit, GRUOptions, LinearOptions, TransformerOptions, edited
 from attnlab.training.experiment import Experiment, build_model
@@ -189,3 +189,15 @@ def test_after_the_move_the_probe_gives_the_injected_belief(site):
     np.testing.assert_allclose(
         found.probs[0], probs_by_query(changed, data.sequences[:1])[0, 3], atol=1e-5
     )
+
+
+def test_large_activations_are_probed_on_fewer_sequences():
+    length = 200
+    wide = TransformerOptions(layers=4, heads=1, d_model=64)
+    model = build_model(Experiment(generator=Mess3(), length=length, model=wide))
+    count = sequences_for(model, length)
+    # Both halves, with ten sites of width 64.
+    assert 20 < count < 1_000
+    assert 2 * count * length * 10 * 64 <= 16_000_000
+    few = build_model(Experiment(generator=Mess3(), length=6, model=SMALL))
+    assert sequences_for(few, 6) == 1_000

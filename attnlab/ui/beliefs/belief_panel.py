@@ -52,13 +52,12 @@ from attnlab.ui.train.welcome import draw_preset_choice
 _SECONDS = 0.5
 # While the run trains, probes take at most this share of the time.
 _SHARE = 0.2
-# Sequences to fit, and as many to score and draw.
-_SEQUENCES = 1_000
 _COURSE = "belief_course"
 # Models whose scores are drawn against the step.
 _MOST_MODELS = 16
 _CHART_HEIGHT, _THUMBNAIL = 300, 120
 _ALL = "all"
+_SITE, _POSITION = "belief_site", "belief_position"
 # R² from which the next-token distribution counts as giving the belief.
 _DETERMINED = 0.99
 
@@ -98,7 +97,8 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption(":material/hourglass_top: Preparing the run …")
         return
     try:
-        setup = _setup_of(experiment)
+        with st.spinner("Following the exact beliefs …"):
+            setup = _setup_of(experiment)
     except OptionError as error:
         st.caption(str(error))
         return
@@ -109,6 +109,11 @@ def _draw(snapshot: Snapshot) -> None:
     if not snapshot.active:
         _add_missing(snapshot, setup)
     names = {each.site: site_title(each.site) for each in sites}
+    positions = [_ALL, *range(1, experiment.length + 1)]
+    # Another model has other sites, and another length other positions.
+    for key, options in ((_SITE, names), (_POSITION, positions)):
+        if st.session_state.get(key) not in options:
+            st.session_state.pop(key, None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         site = st.segmented_control(
             "activations after",
@@ -116,15 +121,14 @@ def _draw(snapshot: Snapshot) -> None:
             default=sites[-1].site,
             required=True,
             format_func=names.__getitem__,
-            key="belief_site",
+            key=_SITE,
             persist_state="session",
         )
-        length = experiment.length
         word = experiment.generator.position_word
         position = st.select_slider(
             f"after {word}",
-            [_ALL, *range(1, length + 1)],
-            key="belief_position",
+            positions,
+            key=_POSITION,
             persist_state="session",
             width=180,
         )
@@ -149,6 +153,8 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption("Dashed: what needs no model.")
         _draw_course(experiment, names, setup)
     st.caption(_verdict(sites, setup.controls))
+    size = len(setup.test.sequences)
+    st.caption(f"Probes are fitted on {size:,} sequences, and scored and drawn on {size:,} others.")
     _draw_thumbnails(setup, plane, sites, names)
     if snapshot.active:
         st.caption("More follows when the run pauses or ends: the gap, and steering.")
@@ -158,9 +164,7 @@ def _draw(snapshot: Snapshot) -> None:
 
 
 def _setup_of(experiment: Experiment) -> ProbeSetup:
-    return kept_result(
-        "probe_setup", None, experiment, partial(prepare_probes, experiment, size=_SEQUENCES)
-    )
+    return kept_result("probe_setup", None, experiment, partial(prepare_probes, experiment))
 
 
 class _Probed(NamedTuple):
