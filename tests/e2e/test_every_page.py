@@ -26,7 +26,7 @@ _LAST = {
 # Of a row of sections, of which one is drawn.
 _SECTIONS = "[class*=_section] button"
 _WITHOUT_CHARTS = ("/words", "/library")
-_MOST_STOPS = 200
+_MOST_STOPS = 300
 _PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 _GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 21, 28)"}
 # Milliseconds that the figures of a process may take on a busy machine.

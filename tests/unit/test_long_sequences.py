@@ -11,7 +11,7 @@ import pytest
 from attnlab import charts
 from attnlab.charts.heatmap import strongest_of_blocks
 from attnlab.configuration.options import OptionError
-from attnlab.generators import GENERATORS, Markov, Recall
+from attnlab.generators import CHAINS, GENERATORS, Markov, Recall
 from attnlab.models import AttentionOptions, TransformerOptions
 from attnlab.optimum import FEW_BELIEFS, dependence, informative_positions, optimum
 from attnlab.runs.history import empty_history
@@ -34,8 +34,9 @@ def entropy(probs):
     return -(probs * np.log(probs)).sum(axis=-1)
 
 
+# The chains of the literature differ only in their tables; one of them stands for all.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize("name", [name for name in GENERATORS if name not in {*CHAINS} - {"rrxor"}])
 def test_every_process_is_prepared_trained_and_bounded(name):
     process = GENERATORS[name]()
     model = AttentionOptions(d_attn=2)
