@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from attnlab.inspection.belief_probes import has_beliefs
 from attnlab.ui.beliefs.belief_panel import draw_beliefs
 from attnlab.ui.beliefs.lesson_panel import draw_lesson
 from attnlab.ui.controls.form_state import read_form
@@ -23,6 +24,6 @@ if open_finished_run(run, read_form()):
     # Resuming sets controls, which must come before any is drawn.
     st.rerun()
 bench = draw_bench("Beliefs", about=ABOUT, draw_first=draw_beliefs)
-if bench.run.experiment.generator.hidden_states:
+if has_beliefs(bench.run.experiment.generator):
     draw_lesson(bench.run.experiment.generator)
 draw_bench_foot(bench)

@@ -1,5 +1,6 @@
 """Hidden Markov processes of the literature, by their names there."""
 
+import abc
 import dataclasses
 from typing import Any, ClassVar
 
@@ -53,8 +54,9 @@ class Mess3(AbstractHiddenChain):
 class _Edges(AbstractHiddenChain):
     """A process that is declared by its edges: (state, token, next state, probability)."""
 
+    @abc.abstractmethod
     def edges(self) -> tuple[tuple[str, int, str, float], ...]:
-        raise NotImplementedError
+        """Return the edges; those of one state have probabilities that sum to 1."""
 
     @property
     def transitions(self) -> Transitions:

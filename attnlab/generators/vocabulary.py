@@ -164,7 +164,7 @@ class Outline(NamedTuple):
 
     The names come from the process's option `named_by`. A table with `most_columns` may have any
     number of columns up to `most_columns`. `parts` are the names of groups of equally many columns,
-    each of which is edited as a table of its own.
+    each of which is edited as a separate table.
     """
 
     row_title: str

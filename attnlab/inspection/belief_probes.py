@@ -62,10 +62,15 @@ class BeliefData(NamedTuple):
     next_probs: Float[np.ndarray, "sequences length vocab"]
 
 
+def has_beliefs(process: AbstractGenerator) -> bool:
+    """Return whether the belief of the process is about two or more hidden states."""
+    return len(process.hidden_states) > 1
+
+
 def check_has_beliefs(process: AbstractGenerator) -> None:
-    """Raise `OptionError` unless the belief of the process is about hidden states."""
-    if not process.hidden_states:
-        problem = "it has no hidden states, so there is no belief to look for"
+    """Raise `OptionError` unless the belief of the process is about two or more hidden states."""
+    if not has_beliefs(process):
+        problem = "it has no hidden states, or only one, so there is no belief to look for"
         raise OptionError("process", process.name, problem, "Choose a hidden Markov process")
 
 

@@ -108,3 +108,12 @@ def test_a_choice_that_another_model_lacks_is_dropped(app):
     app = trained(app, model="gru", gru_hidden_size=4, length=3)
     assert app.segmented_control(key="belief_site").options == ["state"]
     assert app.select_slider(key="belief_position").value == "all"
+
+
+def test_one_hidden_state_has_no_belief_to_show(app):
+    opened(
+        app,
+        generator="hidden-chain",
+        **{"hidden-chain_initial": "1", "hidden-chain_table": "0.5 0.5"},
+    )
+    assert app.button(key="choose_mess3-belief")

@@ -167,7 +167,7 @@ def test_unreachable_states_and_several_stationary_distributions_are_reported():
 
 
 def test_twelve_states_that_show_alike_are_stationary_from_any_start():
-    """All states emit alike, so that no output shows how the states are distributed."""
+    """Every state emits with the same probabilities, so no output says which state it was."""
     draw = np.random.default_rng(1).dirichlet(np.ones(12), 12)
     table = tuple(map(tuple, np.hstack([0.25 * draw, 0.75 * draw]).tolist()))
     start = (1.0, *[0.0] * 11)

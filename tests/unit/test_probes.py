@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import Even, HiddenMarkov, Markov, Mess3, RandomRandomXor
+from attnlab.generators import Even, HiddenChain, HiddenMarkov, Markov, Mess3, RandomRandomXor
 from attnlab.inspection import (
     activations,
     belief_data,
@@ -135,6 +135,9 @@ def test_what_cannot_be_probed_is_refused():
     no_beliefs = Experiment(generator=Markov(), model=SMALL)
     with pytest.raises(OptionError, match="`process` is 'markov': it has no hidden states"):
         probe_beliefs(no_beliefs, build_model(no_beliefs))
+    one_state = HiddenChain(symbols="a b", initial=(1.0,), table=((0.5, 0.5),))
+    with pytest.raises(OptionError, match="or only one"):
+        belief_data(one_state, 5)
     no_sites = Experiment(generator=Mess3(), model=LinearOptions())
     with pytest.raises(OptionError, match="`model` is 'linear'"):
         probe_beliefs(no_sites, build_model(no_sites))

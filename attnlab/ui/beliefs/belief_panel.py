@@ -27,7 +27,13 @@ from attnlab.charts import (
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError
 from attnlab.inspection import BeliefGap, belief_gap, prepare_probes, probe_all_sites, probe_sites
-from attnlab.inspection.belief_probes import LAST_TOKEN, NEXT_TOKEN, ProbeSetup, SiteProbe
+from attnlab.inspection.belief_probes import (
+    LAST_TOKEN,
+    NEXT_TOKEN,
+    ProbeSetup,
+    SiteProbe,
+    has_beliefs,
+)
 from attnlab.inspection.probes import Score, activations
 from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
@@ -65,8 +71,8 @@ _DETERMINED = 0.99
 def draw_beliefs(bench: Bench) -> None:
     """Draw the pictures and their controls; redraw them during training and replays."""
     form = read_form()
-    if not isinstance(form, OptionError) and not form.generator.hidden_states:
-        presets = {n: p for n, p in PRESETS.items() if p.experiment.generator.hidden_states}
+    if not isinstance(form, OptionError) and not has_beliefs(form.generator):
+        presets = {n: p for n, p in PRESETS.items() if has_beliefs(p.experiment.generator)}
         draw_preset_choice(
             "**The controls describe a process without hidden states.** Choose one below or under "
             "**process**. The current run stays until you press Start.",
@@ -88,7 +94,7 @@ def _moves(snapshot: Snapshot) -> tuple[bool, ...]:
 
 def _draw(snapshot: Snapshot) -> None:
     experiment = snapshot.experiment
-    if not experiment.generator.hidden_states:
+    if not has_beliefs(experiment.generator):
         st.caption("The current run's process has no hidden states. Press **Start** to train.")
         return
     with st.spinner("Building the untrained model …"):
@@ -138,7 +144,9 @@ def _draw(snapshot: Snapshot) -> None:
     score = chosen.trained.score if position == _ALL else chosen.trained.by_position[at][0]
     pasts, beliefs = distinct_pasts(setup, at)
     render = experiment.generator.vocabulary.render
-    points = belief_table(plane, beliefs, [render(past) for past in pasts], chosen_belief())
+    points = belief_table(
+        plane, beliefs, [render(past) for past in pasts], chosen_belief(len(pasts))
+    )
     left, right, curve = st.columns(3, gap="medium")
     with left:
         st.markdown("**Exact beliefs**")
@@ -253,7 +261,7 @@ def _note_scores(experiment: Experiment, step: int, sites: Sequence[SiteProbe]) 
 def _missing(snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
     """Return the checkpoints that are not probed yet; none while the run trains."""
     kept = snapshot.history.checkpoints
-    if snapshot.active or not snapshot.experiment.generator.hidden_states:
+    if snapshot.active or not has_beliefs(snapshot.experiment.generator):
         return []
     known = _course_of(snapshot.experiment)
     chosen = kept[:: -(-len(kept) // _MOST_MODELS) or 1]

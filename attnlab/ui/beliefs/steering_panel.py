@@ -24,11 +24,13 @@ _MOST_PASTS = 300
 _CHART_HEIGHT = 220
 
 
-def chosen_belief() -> int | None:
-    """Return the number of the picked point, or None."""
+def chosen_belief(count: int) -> int:
+    """Return the number of the picked one of `count` points, at first 0."""
     state = st.session_state.get(BELIEF_CHART)
     points = state["selection"].get(PICK, []) if state else []
-    return int(points[0]["number"]) if points else None
+    number = int(points[0]["number"]) if points else 0
+    # Another position may have fewer points.
+    return number if number < count else 0
 
 
 def distinct_pasts(setup: ProbeSetup, at: slice) -> tuple[list[tuple[int, ...]], np.ndarray]:
@@ -50,7 +52,7 @@ def draw_steering(
     chosen: SiteProbe,
     beliefs: np.ndarray,
 ) -> None:
-    """Draw the model's prediction with the picked belief in place of its own."""
+    """Draw what the model predicts with the picked belief in its activation."""
     process, tokens = experiment.generator, setup.test.sequences[0]
     found = kept_result(
         "steered",
@@ -59,8 +61,7 @@ def draw_steering(
         lambda: steer(model, chosen.trained.probe, chosen.site, tokens, beliefs),
     )
     injected = next_probs_of(process, beliefs)
-    picked = chosen_belief()
-    number = 0 if picked is None or picked >= len(beliefs) else picked
+    number = chosen_belief(len(beliefs))
     st.header("Steering", anchor=False)
     st.markdown(
         f"The model has read {process.vocabulary.shorten(tokens)}. Pick a point of the exact "
