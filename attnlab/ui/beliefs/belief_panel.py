@@ -288,7 +288,7 @@ def _draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeS
         lines_chart(
             table,
             known,
-            x=Scale("step", ",d"),
+            x=Scale("step", ",d", ",d"),
             y=Scale("R²", ".3f", zero=False),
             series=distinct(names.values()),
             noun="activations",
