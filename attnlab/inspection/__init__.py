@@ -10,13 +10,12 @@ from attnlab.inspection.ablation import (
     removals,
     replacements,
 )
+from attnlab.inspection.belief_gap import BeliefGap, belief_gap
 from attnlab.inspection.belief_probes import (
     TARGETS,
     BeliefData,
-    BeliefGap,
     BeliefProbes,
     belief_data,
-    belief_gap,
     prepare_probes,
     probe_all_sites,
     probe_beliefs,

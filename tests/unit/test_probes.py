@@ -16,7 +16,8 @@ from attnlab.inspection import (
     score,
     steer,
 )
-from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, on_simplex, sequences_for
+from attnlab.inspection.belief_gap import on_simplex
+from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, sequences_for
 from attnlab.inspection.predictions import probs_by_query
 from attnlab.models import Edit, GRUOptions, LinearOptions, TransformerOptions, edited
 from attnlab.training.experiment import Experiment, build_model

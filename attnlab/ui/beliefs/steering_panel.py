@@ -6,12 +6,8 @@ import streamlit as st
 from attnlab.charts import PICK, next_day_chart, next_day_table
 from attnlab.configuration.number_text import show_measured
 from attnlab.inspection import steer
-from attnlab.inspection.belief_probes import (
-    ProbeSetup,
-    SiteProbe,
-    divergence,
-    next_probs_of,
-)
+from attnlab.inspection.belief_gap import divergence, next_probs_of
+from attnlab.inspection.belief_probes import ProbeSetup, SiteProbe
 from attnlab.models import AbstractModel
 from attnlab.optimum.sequences import mean_and_error
 from attnlab.training.experiment import Experiment
