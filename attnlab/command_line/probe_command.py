@@ -8,8 +8,17 @@ from typing import Any
 from attnlab.command_line.parser import CommandProgress
 from attnlab.command_line.train_command import begun_from_options, read_run_file, train_run
 from attnlab.configuration.options import OptionError
-from attnlab.inspection import TARGETS, BeliefProbes, probe_beliefs
-from attnlab.inspection.belief_probes import LAST_TOKEN, NEXT_TOKEN, check_has_beliefs
+from attnlab.inspection import (
+    TARGETS,
+    BeliefGap,
+    BeliefProbes,
+    activations,
+    belief_gap,
+    prepare_probes,
+    probe_all_sites,
+    probe_sites,
+)
+from attnlab.inspection.belief_probes import LAST_TOKEN, NEXT_TOKEN, check_can_probe
 from attnlab.runs.option_texts import experiment_parts
 
 
@@ -32,7 +41,7 @@ def run_probe(parsed: dict[str, Any], progress: CommandProgress) -> int:
     as_json, target, file = parsed.pop("json"), parsed.pop("target"), parsed.pop("load", None)
     if file is None:
         begun = begun_from_options(parsed)
-        check_has_beliefs(begun.experiment.generator)
+        check_can_probe(begun.experiment, target)
         print("Drawing data and compiling …", file=sys.stderr)
         ended, _, _ = train_run(begun, progress, whole_history=False)
     elif parsed:
@@ -42,11 +51,19 @@ def run_probe(parsed: dict[str, Any], progress: CommandProgress) -> int:
     else:
         ended = read_run_file(file)
     progress.words = "while fitting the probes"
-    found = probe_beliefs(ended.experiment, ended.state.model, target=target)
+    experiment, model = ended.experiment, ended.state.model
+    setup = prepare_probes(experiment, target)
+    sites = probe_sites(setup, model)
+    found = BeliefProbes(sites, probe_all_sites(setup, model), setup.controls)
+    gap = None
+    if target == "belief":
+        last = sites[-1]
+        rows = activations(model, setup.test.sequences, [last.site])[last.site]
+        gap = belief_gap(experiment.generator, model, last.trained.probe, rows, setup.test)
     if as_json:
-        print(json.dumps(_record(found, target)))
+        print(json.dumps(_record(found, target) | ({} if gap is None else {"gap": gap._asdict()})))
     else:
-        _print(found)
+        _print(found, gap)
     return 0
 
 
@@ -71,7 +88,7 @@ def _record(found: BeliefProbes, target: str) -> dict[str, Any]:
     return {"target": target, "sites": sites, "all_sites": whole, "controls": controls}
 
 
-def _print(found: BeliefProbes) -> None:
+def _print(found: BeliefProbes, gap: BeliefGap | None) -> None:
     rows = [(each.site, each.trained.score, each.untrained.r2) for each in found.sites]
     width = max(len(site) for site, *_ in rows)
     for site, score, untrained in rows:
@@ -82,3 +99,8 @@ def _print(found: BeliefProbes) -> None:
     print(f"all sites together: R² {found.all_sites.score.r2:.3f}")
     for name, score in found.controls.items():
         print(f"{name} alone: R² {score.r2:.3f}")
+    if gap is not None:
+        print(
+            f"loss minus floor, mean over positions: {gap.gap:.4f} ± {gap.gap_stderr:.4f} nats, of "
+            f"which {gap.not_represented:.4f} not represented at {found.sites[-1].site}"
+        )

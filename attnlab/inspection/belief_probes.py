@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, options_of, present
 from attnlab.generators import AbstractGenerator, draw_many
+from attnlab.generators.hidden_chain import AbstractHiddenChain
 from attnlab.inspection.probes import (
     ProbeResult,
     Rows,
@@ -24,6 +25,7 @@ from attnlab.inspection.probes import (
     joined,
     last_tokens,
     probe,
+    score,
 )
 from attnlab.models import AbstractModel
 from attnlab.training.experiment import Experiment, build_model
@@ -42,16 +44,21 @@ TARGETS = MappingProxyType(
         "belief": "the exact belief",
         "next token": "the distribution of the next token",
         "last token": "the last token",
+        "hidden state": "the hidden state itself",
     }
 )
 
 
 class BeliefData(NamedTuple):
-    """Sequences with the exact belief and prediction after each token."""
+    """Sequences with the exact belief and prediction after each token.
+
+    `states` are the hidden states after each token, or None if the process does not draw them.
+    """
 
     sequences: Int[np.ndarray, "sequences length"]
     beliefs: Float[np.ndarray, "sequences length states"]
     next_probs: Float[np.ndarray, "sequences length vocab"]
+    states: Int[np.ndarray, "sequences length"] | None = None
 
 
 def has_beliefs(process: AbstractGenerator) -> bool:
@@ -64,6 +71,27 @@ def check_has_beliefs(process: AbstractGenerator) -> None:
     if not has_beliefs(process):
         problem = "it has no hidden states, or only one, so there is no belief to look for"
         raise OptionError("process", process.name, problem, "Choose a hidden Markov process")
+
+
+def check_can_probe(experiment: Experiment, target: str = "belief") -> None:
+    """Raise `OptionError` unless the experiment's model can be probed for the target."""
+    check_has_beliefs(experiment.generator)
+    if target not in TARGETS:
+        choices = ", ".join(f"'{name}'" for name in TARGETS)
+        raise OptionError("target", target, "not a target", f"Choose one of {choices}")
+    if target == "hidden state" and not isinstance(experiment.generator, AbstractHiddenChain):
+        problem = f"the process '{experiment.generator.name}' does not draw its hidden states"
+        raise OptionError("target", target, problem, "Choose the target 'belief'")
+    family = experiment.model
+    if not build_model(experiment).sites:
+        problem = "its activations cannot be read"
+        raise OptionError("model", family.name, problem, "Choose another family")
+    if not family.causal:
+        problem = "its positions see later tokens, which the belief does not know"
+        if "mask" in options_of(family):
+            mask = getattr(family, "mask")  # noqa: B009
+            raise OptionError("mask", mask, problem, "Choose the mask `causal`")
+        raise OptionError("model", family.name, problem, "Choose a causal family")
 
 
 @fixed_numerics()
@@ -85,8 +113,10 @@ def belief_data(
     check_has_beliefs(process)
     process = process.at_length(length)
     key = jr.fold_in(key_of(seed), _DRAW)
-    sequences = np.asarray(draw_many(process, key=key, size=size, length=length).tokens)
-    return BeliefData(sequences, *beliefs_after(process, sequences))
+    drawn = draw_many(process, key=key, size=size, length=length)
+    sequences = np.asarray(drawn.tokens)
+    states = np.asarray(drawn.latent) if isinstance(process, AbstractHiddenChain) else None
+    return BeliefData(sequences, *beliefs_after(process, sequences), states)
 
 
 @fixed_numerics()
@@ -114,15 +144,14 @@ def _beliefs_after(process, start, sequences):
 
 
 def targets_of(data: BeliefData, target: str) -> Targets:
-    """Return what a probe should give, for a name of `TARGETS`."""
+    """Return what a probe should give, for a name of `TARGETS`. Hidden states are one-hot."""
     if target == "belief":
         return data.beliefs
     if target == "next token":
         return data.next_probs
-    if target == "last token":
-        return last_tokens(data.sequences, 1, data.next_probs.shape[2])
-    choices = ", ".join(f"'{name}'" for name in TARGETS)
-    raise OptionError("target", target, "not a target", f"Choose one of {choices}")
+    if target == "hidden state":
+        return np.eye(data.beliefs.shape[2])[present(data.states)]
+    return last_tokens(data.sequences, 1, data.next_probs.shape[2])
 
 
 class SiteProbe(NamedTuple):
@@ -148,11 +177,12 @@ class BeliefProbes(NamedTuple):
     controls: Mapping[str, Score]
 
 
-NEXT_TOKEN, LAST_TOKEN, RECENT, SHUFFLED = (
+NEXT_TOKEN, LAST_TOKEN, RECENT, SHUFFLED, BEST = (
     "next-token distribution",
     "last token",
     "last three tokens",
     "shuffled target",
+    "exact belief",
 )
 
 
@@ -165,6 +195,8 @@ class ProbeSetup(NamedTuple):
         targets: What the probes should give, for both.
         controls: R² of probes of the exact distribution of the next token, of the last tokens
             one-hot, and of the untrained model's last site for the targets of other sequences.
+            For hidden states also R² of the exact belief: it is their mean given the tokens, so
+            that no function of the tokens has a higher one on average.
         untrained: R² of the untrained model by site.
 
     """
@@ -206,20 +238,21 @@ def prepare_probes(
         size: Number of sequences to fit, and of others to score; by default `sequences_for`.
 
     Raises:
-        OptionError: If the process has no hidden states, or the model no sites.
+        OptionError: If the process has no hidden states, the model has no sites or sees later
+            tokens, the target is unknown, or there are fewer than 20 sequences.
 
     """
+    check_can_probe(experiment, target)
     process, length = experiment.generator, experiment.length
     model = build_model(experiment)
-    if not model.sites:
-        problem = "its activations cannot be read"
-        raise OptionError("model", experiment.model.name, problem, "Choose another family")
     size = sequences_for(model, length) if size is None else size
+    if size < _FEWEST:
+        problem = "too few sequences to fit and score a probe"
+        raise OptionError("size", size, problem, f"Choose {_FEWEST} or more")
     # Drawn together, so that the halves are independent.
     both = belief_data(process, length, seed=experiment.seed, size=2 * size)
-    train, test = (
-        BeliefData(*(part[half] for part in both)) for half in (slice(size), slice(size, None))
-    )
+    train = jax.tree.map(lambda part: part[:size], both)
+    test = jax.tree.map(lambda part: part[size:], both)
     setup = ProbeSetup(train, test, (targets_of(train, target), targets_of(test, target)), {}, {})
     vocab, rows = process.vocabulary.size, _activations_of(setup, model)
     last = [part[model.sites[-1]] for part in rows]
@@ -234,6 +267,8 @@ def prepare_probes(
         },
         SHUFFLED: probe(*zip(last, shuffled, strict=True)).score,
     }
+    if target == "hidden state":
+        controls[BEST] = score(test.beliefs, setup.targets[1])
     untrained = {site: setup.probe(*(part[site] for part in rows)).score for site in model.sites}
     return setup._replace(controls=controls, untrained=untrained)
 

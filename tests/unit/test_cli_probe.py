@@ -28,6 +28,8 @@ def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path):
     assert site["next_token_r2"] == pytest.approx(1, abs=1e-6)
     assert 0.5 < site["last_token_r2"] < 1
     assert 0 < site["untrained_r2"] < 1
+    gap = report["gap"]
+    assert gap["gap"] == pytest.approx(gap["not_represented"] + gap["not_used"])
     assert main(("probe", "--load", file, "--json")) == 0
     assert json.loads(capsys.readouterr().out) == report
     assert main(("probe", "--load", file, "--target", "last token")) == 0

@@ -1,5 +1,7 @@
 """Probes, their controls, the gap at a belief, and steering."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -124,6 +126,25 @@ def test_controls_show_what_an_untrained_model_already_gives():
     assert found.controls[NEXT_TOKEN].r2 == pytest.approx(1, abs=1e-6)
 
 
+def test_no_probe_of_the_hidden_state_beats_the_exact_belief():
+    """Of a state known up to an error with probability e, the belief has a known R²."""
+    stay = 0.1
+    # The token is the state after the move, or the other one with probability 0.2.
+    rows = [
+        [chance * right for token in (0, 1) for state, chance in enumerate(moves)
+         for right in [0.8 if token == state else 0.2]]
+        for moves in ((1 - stay, stay), (stay, 1 - stay))
+    ]  # fmt: skip
+    process = HiddenChain(symbols="a b", table=tuple(map(tuple, rows)))
+    experiment = Experiment(generator=process, length=6, model=SMALL)
+    found = probe_beliefs(experiment, build_model(experiment), target="hidden state", size=1_000)
+    best = found.controls["exact belief"]
+    beliefs = belief_data(process, 6, size=4_000).beliefs[..., 0]
+    # E[(y - b)²] = E[b (1 - b)], and y has the variance 1/4.
+    assert best.low <= 1 - 4 * (beliefs * (1 - beliefs)).mean() <= best.high
+    assert found.all_sites.score.r2 <= best.r2 + 0.01
+
+
 @pytest.mark.parametrize("target", ["next token", "last token"])
 def test_other_targets(target):
     experiment = Experiment(generator=HiddenMarkov(), length=5, model=GRUOptions(hidden_size=8))
@@ -144,6 +165,13 @@ def test_what_cannot_be_probed_is_refused():
         probe_beliefs(no_sites, build_model(no_sites))
     with pytest.raises(OptionError, match="`target` is 'beliefs'"):
         prepare_probes(Experiment(generator=Mess3(), model=SMALL), "beliefs", size=10)
+    with pytest.raises(OptionError, match="`size` is 10: too few sequences"):
+        prepare_probes(Experiment(generator=Mess3(), model=SMALL), size=10)
+    with pytest.raises(OptionError, match="`target` is 'hidden state': the process 'hmm'"):
+        prepare_probes(Experiment(generator=HiddenMarkov(), model=SMALL), "hidden state")
+    sees_all = dataclasses.replace(SMALL, mask="none")
+    with pytest.raises(OptionError, match="`mask` is 'none': its positions see later tokens"):
+        prepare_probes(Experiment(generator=Mess3(), model=sees_all))
 
 
 def untrained(process=None):
