@@ -82,6 +82,18 @@ def test_own_points(page):
     assert any("0/0" in warning.value for warning in page.warning)
 
 
+def test_own_points_are_in_the_address_while_they_are_few(page):
+    page.selectbox(key="curve").select("own points").run()
+    for count in (7, 400, 8):
+        points = "\n".join(f"{number}, {number % 3}" for number in range(count))
+        page.text_area(key="own_points").set_value(points).run()
+        assert page.query_params.get("own_points") == (points if count < 10 else None)
+        said = [text.value for text in page.caption if "do not fit into the address" in text.value]
+        assert len(said) == (count > 10)
+    again = open_page("pages/kernel_regression.py", {"curve": "own points", "own_points": points})
+    assert again.text_area(key="own_points").value == points
+
+
 @pytest.mark.slow
 def test_points_of_one_height(page):
     page.selectbox(key="curve").select("own points").run()

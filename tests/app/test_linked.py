@@ -7,6 +7,7 @@ from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.form_state import OWN_SETTINGS
+from tests.app.conftest import APP
 from tests.app.lessons import open_page
 
 
@@ -177,6 +178,17 @@ def test_a_preset_that_the_browser_has_heard_of_can_be_changed_back(app):
     app.selectbox(key="preset").select("corrected-recall").run()
     app.number_input(key="steps").set_value(500).run()
     assert app.number_input(key="steps").value == 500
+
+
+def test_a_bad_link_is_explained_until_the_notice_is_dismissed():
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.query_params.update({"v": "1", "d_attn": "1000", "mask": "all", "seed": "5"})
+    (notice,) = (warning.value for warning in app.run().warning)
+    for words in ("d_attn", "more than the cap of 128", "mask"):
+        assert words in notice
+    assert (app.selectbox(key="mask").value, app.number_input(key="seed").value) == ("causal", 5)
+    app.button(key="link_dismiss").click().run()
+    assert not app.warning
 
 
 def test_a_link_that_cannot_run_here_can_be_mended(app, monkeypatch):

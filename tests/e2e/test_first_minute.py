@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import to_query
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from tests.e2e.train_page import QUICK, TrainPage, go_to
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -77,69 +77,10 @@ def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page
     assert _pattern(train) == before
 
 
-def test_a_new_visitor_starts_a_run_with_one_click_and_sees_the_task(new_page, server):
-    train = _open(new_page(), server)
-    train.part("welcome").get_by_role("button", name="Sort a hand of cards").click()
-    train.page.get_by_role("heading", name="Sequence to sequence", level=1).wait_for()
-    train.wait_for("running")
-    picture = train.part("task").get_by_role("img")
-    expect(picture).to_have_attribute("aria-label", re.compile("model .* true 100 %"))
-    expect(train.part("task")).to_contain_text("Write the 5 cards of the hand in order")
-    train.press("pause")
-    # With a run, the visitor is no longer new: the cards have made room for the loss.
-    go_to(train.page, "Laboratory", "Train")
-    expect(train.part("chart_loss")).to_be_visible()
-    expect(train.part("welcome")).to_have_count(0)
-
-
-def test_advice_leads_from_a_stuck_run_to_a_better_one(new_page, server):
-    published = PRESETS["published-dotmod-attention"].experiment
-    training = dataclasses.replace(published.training, train_size=500, steps=200)
-    small = dataclasses.replace(published, training=training)
-    train = _open(new_page(), server, f"/?{urlencode(to_query(small))}")
-    train.press("start")
-    train.wait_for("done")
-    before = _learned(train)
-    advice = train.part("advice").get_by_role("button")
-    expect(advice).to_contain_text("Train the last day only")
-    advice.click()
-    expect(train.part("advice").filter(has_text="Train the last day only")).to_have_count(0)
-    train.wait_for("done")
-    expect(train.field("loss")).to_have_value("last")
-    assert _learned(train) > before
-    # The path so far is shown before the newest share.
-    expect(train.part("headline")).to_contain_text(re.compile(r"learned \d+ → \d+"))
-
-
-def _learned(train: TrainPage) -> int:
-    """The share learned, in percent."""
-    expect(train.part("headline")).to_contain_text("learned", timeout=_PATIENCE)
-    text = train.part("headline").inner_text()
-    return int(re.search(r"learned (?:\d+ → )*(\d+)", text).group(1))
-
-
 def _pattern(train: TrainPage) -> list[str]:
     train.settle()
     cells = train.part("chart_attention").locator(".mark-rect.role-mark path")
     return cells.evaluate_all("nodes => nodes.map(node => node.getAttribute('fill'))")
-
-
-def test_another_process_brings_its_own_lines_and_nothing_has_diverged_before_start(
-    new_page, server
-):
-    train = _open(new_page(), server)
-    train.choose("generator", "dotmod")
-    for known in ("uniform guess 1.099", "floor 0.196"):
-        expect(train.part("chart_loss")).to_contain_text(known, timeout=_PATIENCE)
-    expect(train.part("chart_loss")).not_to_contain_text("0.934")
-    assert train.status().state == "idle"
-    train.fill("steps", 3_000)
-    expect(train.part("run_status")).to_contain_text("of 3,000")
-    # The published head begins with a loss far above that of a uniform guess.
-    query = urlencode(to_query(PRESETS["published-dotmod-attention"].experiment))
-    _open(train.page, server, f"/?{query}")
-    expect(train.page.get_by_text("parameters", exact=True)).to_be_visible()
-    expect(train.page.get_by_text("diverges")).to_have_count(0)
 
 
 def _places(train: TrainPage, *, on_screen: bool = False) -> list:

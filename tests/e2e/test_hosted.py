@@ -87,36 +87,6 @@ def _start(train):
     train.wait_for_step(1)
 
 
-def _start_behind(train, place):
-    train.press("start")
-    status = train.part("run_status")
-    expect(status).to_contain_text(f"waiting: place {place} in the queue, 1 computation at a time")
-    assert train.wait_for("waiting").step == 0
-
-
-def test_visitors_train_in_turn(visitor):
-    first, second, third = visitor(), visitor(), visitor()
-    _start(first)
-    _start_behind(second, 1)
-    _start_behind(third, 2)
-    # Who waits can reset, or pause.
-    third.press("reset")
-    third.wait_for("idle")
-    _start_behind(third, 2)
-    third.press("pause")
-    third.wait_for("paused")
-    expect(third.part("what_happened")).to_contain_text("Paused before the first step")
-    # A pause gives the place to the next, and so does a tab that is closed.
-    first.press("pause")
-    first.wait_for("paused")
-    second.wait_for_step(1)
-    expect(second.part("run_status")).not_to_contain_text("waiting")
-    third.press("start")
-    expect(third.part("run_status")).to_contain_text("waiting: place 1 in the queue")
-    second.page.close()
-    third.wait_for_step(1)
-
-
 def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
     def opened(name, button):
         page = new_page()
@@ -134,12 +104,19 @@ def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
         page.locator(f".st-key-{key}_status")
         for page, key in ((sweep, "sweep"), (metric, "metric_training"))
     )
-    first = visitor()
+    first, second = visitor(), visitor()
     _start(first)
     press(sweep, "sweep_start")
     expect(sweep_status).to_contain_text("waiting: place 1 in the queue")
     press(metric, "metric_training_start")
     expect(metric_status).to_contain_text("waiting: place 2 in the queue")
+    second.press("start")
+    waiting = "waiting: place 3 in the queue, 1 computation at a time"
+    expect(second.part("run_status")).to_contain_text(waiting)
+    # Who waits can pause.
+    second.press("pause")
+    second.wait_for("paused")
+    expect(second.part("what_happened")).to_contain_text("Paused before the first step")
     first.press("pause")
     expect(sweep_status).to_contain_text("running")
     expect(metric_status).to_contain_text("waiting: place 1 in the queue")
@@ -153,6 +130,10 @@ def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
     expect(first.part("run_status")).to_contain_text("waiting")
     sweep.close()
     expect(first.part("run_status")).to_contain_text("running")
+    second.press("start")
+    expect(second.part("run_status")).to_contain_text("waiting: place 1 in the queue")
+    first.page.close()
+    second.wait_for_step(1)
 
 
 def test_values_and_files_above_their_caps_are_refused_and_nothing_is_left_on_the_disk(

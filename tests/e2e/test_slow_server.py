@@ -12,7 +12,7 @@ from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
-_ROUNDS = 3
+_ROUNDS = 2
 
 
 @pytest.fixture

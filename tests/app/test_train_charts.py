@@ -1,0 +1,114 @@
+"""The Train page without a browser: what a new visitor starts, the lines and the views it shows."""
+
+import dataclasses
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnlab.generators import DotMod, Markov
+from attnlab.live.live_run import LiveRun
+from attnlab.optimum import optimum
+from attnlab.runs.links import to_query
+from attnlab.training.presets import PRESETS
+from tests.app.conftest import APP
+from tests.unit.live_runs import trained
+from tests.unit.small_experiments import SMALL_MODELS, SMALL_TRANSFORMER, small
+
+_PATIENCE = 120.0
+
+
+def _until(app, holds):
+    """Draw the page again until something holds; timers do not run here."""
+    deadline = time.monotonic() + _PATIENCE
+    while not (found := holds()):
+        assert time.monotonic() < deadline
+        app.run()
+        assert not app.exception
+    return found
+
+
+def _run(app):
+    return app.session_state["session"].run
+
+
+def _charts(app):
+    """The loss, and what is shown of the model."""
+    return tuple(app.session_state["session"].charts.values())
+
+
+def test_a_new_visitor_starts_a_run_with_one_click(monkeypatch):
+    app, started = AppTest.from_file(APP, default_timeout=60).run(), []
+    monkeypatch.setattr(LiveRun, "start", lambda run: started.append(run.experiment))
+    app.button(key="welcome_cards-encoder-decoder").click().run()
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Sequence to sequence"]
+    assert started == [PRESETS["cards-encoder-decoder"].experiment]
+
+
+def _open(app, experiment):
+    app.query_params.clear()
+    app.query_params.update(to_query(experiment))
+    return app.run()
+
+
+@pytest.mark.slow
+def test_advice_leads_from_a_stuck_run_to_a_better_one(app):
+    published = PRESETS["published-dotmod-attention"].experiment
+    training = dataclasses.replace(published.training, train_size=500, test_size=500, steps=100)
+    _open(app, dataclasses.replace(published, length=4, training=training))
+    # The loss of the published head is far above a uniform guess before any step.
+    assert not any("diverges" in warning.value for warning in app.warning)
+    app.button(key="run_start").click().run()
+    assert _run(app).wait(_PATIENCE)
+    (advice,) = _until(app, lambda: [each for each in app.button if each.key == "advice"])
+    assert advice.label == "Train the last day only"
+    advice.click().run()
+    assert app.selectbox(key="loss").value == "last"
+    assert _run(app).experiment.training.loss == "last"
+    assert _run(app).wait(_PATIENCE)
+    assert not app.run().exception
+
+
+def test_another_process_brings_its_own_lines(app):
+    app.slider(key="length").set_value(4)
+    for process in (Markov(), DotMod()):
+        app.selectbox(key="generator").select(process.name).run()
+        floor = f"floor {optimum(process, 4).final.nll:.3f}"
+        _until(app, lambda floor=floor: floor in _floors(app))
+        assert set(_floors(app)) == {floor}
+
+
+def _floors(app):
+    """The labels of the floor in the chart of the loss, one at each end of its line."""
+    (table,) = _charts(app)[0].drawing.tables.values()
+    return [label for label in table["label"] if str(label).startswith("floor")]
+
+
+@pytest.mark.slow
+def test_every_head_of_a_transformer_is_shown(app):
+    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
+    assert _run(app).wait(_PATIENCE)
+    app.run()
+    assert "Attention patterns of layer 2, 4 days." in _charts(app)[1].alt
+    app.selectbox(key="inside_layer_2").set_value(0).run()
+    assert "Attention patterns of layer 1" in _charts(app)[1].alt
+    for heads, said in (([1], "pattern of layer 1, head 2"), ([], "patterns of layer 1")):
+        app.pills(key="inside_head_2").set_value(heads).run()
+        assert said in _charts(app)[1].alt
+    app.selectbox(key="inside_view_2").set_value(1).run()
+    assert "Attention patterns of all 4 heads of 2 layers" in _charts(app)[1].alt
+
+
+@pytest.mark.slow
+def test_every_view_of_a_family_without_attention_is_drawn(app):
+    _run(app).resume(trained(small(SMALL_MODELS["ssm"], steps=2)))
+    assert _run(app).wait(_PATIENCE)
+    (view,) = _until(app, lambda: [each for each in app.selectbox if each.key == "inside_view_4"])
+    assert view.options == ["influence", "hidden states", "time scales", "by lag"]
+    said = set()
+    for place in range(4):
+        app.selectbox(key="inside_view_4").set_value(place).run()
+        assert not app.exception
+        said.add(_charts(app)[1].alt)
+    assert len(said) == 4
