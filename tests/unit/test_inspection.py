@@ -36,7 +36,7 @@ def some_sequences(size):
     return np.random.default_rng(0).integers(0, 3, size=(size, LENGTH)).astype(np.int32)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["attention", "transformer", "linear"])
 def test_probabilities_are_the_softmax_of_the_logits_that_are_read_out(name):
     model, days = built(MODELS[name]()), some_sequences(7)
     probs = final_probs(model, days, "last")
@@ -63,7 +63,7 @@ def test_surprise_adds_up_to_the_cross_entropy():
     assert surprise(true, np.array([1.0, 0.0, 0.0])).error == np.inf
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["attention", "transformer", "linear"])
 def test_comparison_has_the_rows_that_are_read_out(name):
     options = MODELS[name]()
     experiment = Experiment(generator=Markov(), length=LENGTH, model=options)

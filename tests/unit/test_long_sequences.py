@@ -122,8 +122,10 @@ def test_what_does_not_fit_is_refused_with_the_batch_that_does():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [TransformerOptions(layers=2, heads=4), AttentionOptions()])
-@pytest.mark.parametrize("loss", ["last", "next"])
+@pytest.mark.parametrize(
+    ("model", "loss"),
+    [(TransformerOptions(layers=2, heads=4), "next"), (AttentionOptions(), "last")],
+)
 def test_the_memory_that_is_foreseen_is_that_of_the_compiled_step(model, loss):
     training = dataclasses.replace(TINY, batch=100, train_size=100, loss=loss)
     experiment = dataclasses.replace(LONG, model=model, training=training)
