@@ -54,21 +54,27 @@ class Plane(NamedTuple):
 
 
 def plane_of(
-    names: Sequence[str], beliefs: Float[np.ndarray, "sequences positions states"]
+    names: Sequence[str],
+    beliefs: Float[np.ndarray, "sequences positions states"],
+    corners: Sequence[int] = (),
 ) -> Plane:
     """Return the plane in which to show beliefs over named states.
 
     Three states are the corners of a triangle, two the ends of an interval, drawn for each
-    position. For more states it is the plane of the first two principal components of the exact
-    beliefs, which then fill the view.
+    position. Of more states, three can be chosen as `corners`, with all others at the centre.
+    Without a choice it is the plane of the first two principal components of the exact beliefs,
+    which then fill the view.
     """
     states = len(names)
     if states == 2:
         axes = np.array([[0.0, 0.0], [1.0, 0.0]])
         return Plane(axes, np.zeros(2), axes, tuple(names), by_position=True)
-    if states == 3:
-        axes = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
-        return Plane(axes, np.zeros(2), axes, tuple(names))
+    if states == 3 or corners:
+        triangle = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
+        chosen = list(corners or range(3))
+        axes = np.tile(triangle.mean(axis=0), (states, 1))
+        axes[chosen] = triangle
+        return Plane(axes, np.zeros(2), triangle, tuple(names[each] for each in chosen))
     flat = beliefs.reshape(-1, states)
     _, _, components = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)
     axes = components[:2].T

@@ -49,6 +49,14 @@ def test_more_states_are_shown_by_principal_components():
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
 
 
+def test_three_chosen_states_are_corners_and_the_others_the_centre():
+    plane = plane_of(tuple("ABCDE"), np.eye(5)[None], corners=(3, 0, 1))
+    points = plane.of(np.eye(5)[None])
+    np.testing.assert_allclose(points[[3, 0, 1]], plane_of(("A", "B", "C"), CORNERS).of(CORNERS))
+    np.testing.assert_allclose(points[[2, 4]], np.tile(points[[3, 0, 1]].mean(axis=0), (2, 1)))
+    assert plane.names == ("D", "A", "B")
+
+
 def test_a_point_is_drawn_at_its_place_in_its_colour():
     colours = belief_colours(CORNERS[0])
     assert len({tuple(colour) for colour in colours}) == 3

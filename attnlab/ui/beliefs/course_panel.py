@@ -1,0 +1,123 @@
+"""R² of probes over training on the Beliefs page, beside what needs no model."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from attnlab.charts import Scale, distinct, level_table, lines_chart, series_table
+from attnlab.configuration.number_text import show_measured
+from attnlab.inspection.belief_probes import (
+    LAST_TOKEN,
+    NEXT_TOKEN,
+    ProbeSetup,
+    SiteProbe,
+    has_beliefs,
+    probe_sites,
+)
+from attnlab.inspection.probes import Score
+from attnlab.models import AbstractModel
+from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.session import session
+
+_COURSE = "belief_course"
+# Models whose scores are drawn against the step.
+_MOST_MODELS = 16
+_CHART_HEIGHT = 300
+# R² from which the next-token distribution counts as giving the belief.
+_DETERMINED = 0.99
+
+
+def site_title(site: str) -> str:
+    """Return the name of a site on the page: the part that it follows, with layers from 1.
+
+    >>> site_title("attention.0"), site_title("mlp.1"), site_title("final")
+    ('attention 1', 'MLP 2', 'output')
+    """
+    part, _, layer = site.partition(".")
+    name = {"mlp": "MLP", "final": "output", "conv": "convolution"}.get(part, part)
+    return f"{name} {int(layer) + 1}" if layer.isdigit() else name
+
+
+def show_score(score: Score) -> str:
+    """Return R² with the half-width of its interval."""
+    if np.isnan(score.r2):
+        return "not defined"
+    return show_measured(score.r2, (score.high - score.low) / 2)
+
+
+def _course_of(experiment: Experiment) -> dict[int, dict[str, float]]:
+    """Return R² by step and site, for the models of this experiment that were probed."""
+    kept = session().kept.get(_COURSE)
+    if kept is None or kept[0] != experiment:
+        session().kept[_COURSE] = kept = (experiment, {})
+    return kept[1]
+
+
+def note_scores(experiment: Experiment, step: int, sites: Sequence[SiteProbe]) -> None:
+    """Keep R² of every site at a step, for the chart."""
+    scores = {each.site: float(each.trained.score.r2) for each in sites}
+    _course_of(experiment)[step] = scores
+
+
+def missing(snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
+    """Return the checkpoints that are not probed yet; none while the run trains."""
+    kept = snapshot.history.checkpoints
+    if snapshot.active or not has_beliefs(snapshot.experiment.generator):
+        return []
+    known = _course_of(snapshot.experiment)
+    chosen = kept[:: -(-len(kept) // _MOST_MODELS) or 1]
+    return [(step, model) for step, model in chosen if step not in known]
+
+
+def add_missing(snapshot: Snapshot, setup: ProbeSetup) -> None:
+    """Probe one checkpoint, so that the page stays quick."""
+    for step, model in missing(snapshot)[:1]:
+        note_scores(snapshot.experiment, step, probe_sites(setup, model))
+
+
+def draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeSetup) -> None:
+    """Draw R² at every site over the steps that were probed."""
+    course = sorted(_course_of(experiment).items())
+    steps = [step for step, _ in course]
+    table = pd.concat(
+        [
+            series_table(name, steps, [scores[site] for _, scores in course])
+            for site, name in names.items()
+        ]
+    )
+    known = level_table({name: setup.controls[name].r2 for name in (NEXT_TOKEN, LAST_TOKEN)}, steps)
+    draw_chart(
+        lines_chart(
+            table,
+            known,
+            x=Scale("step", ",d", ",d"),
+            y=Scale("R²", ".3f", zero=False),
+            series=distinct(names.values()),
+            noun="activations",
+            height=_CHART_HEIGHT,
+        ),
+        name="R² over training",
+        alt=f"R² of the belief at {len(names)} sites over {len(steps)} steps, beside its controls.",
+    )
+
+
+def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:
+    """Return what a high R² means here, from the controls."""
+    law, last = controls[NEXT_TOKEN].r2, controls[LAST_TOKEN].r2
+    untrained = max(each.untrained.r2 for each in sites)
+    text = (
+        f"The same probe of the untrained model gives R² {untrained:.2f} "
+        f"at best, the last token alone {last:.2f}. "
+    )
+    if law > _DETERMINED:
+        return text + (
+            "The next-token distribution alone gives the belief, so a high R² shows no more than "
+            "good predictions."
+        )
+    return text + (
+        f"The exact next-token distribution gives {law:.2f}, so a higher R² shows more than good "
+        "predictions."
+    )

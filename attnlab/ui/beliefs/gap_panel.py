@@ -1,0 +1,53 @@
+"""The gap in nats on the Beliefs page: what is not represented, and what is not used."""
+
+import streamlit as st
+
+from attnlab.configuration.number_text import show_measured
+from attnlab.inspection import BeliefGap, belief_gap, probe_all_sites
+from attnlab.inspection.belief_probes import ProbeSetup, SiteProbe
+from attnlab.inspection.probes import activations
+from attnlab.models import AbstractModel
+from attnlab.training.experiment import Experiment
+from attnlab.ui.beliefs.course_panel import show_score
+from attnlab.ui.core.display import draw_metric
+from attnlab.ui.core.session import kept_result
+from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES
+
+
+def draw_gap(
+    experiment: Experiment,
+    model: AbstractModel,
+    setup: ProbeSetup,
+    chosen: SiteProbe,
+) -> None:
+    """Draw the gap of a model to the floor, split at the belief that a probe finds."""
+
+    def split() -> BeliefGap:
+        rows = activations(model, setup.test.sequences, [chosen.site])[chosen.site]
+        return belief_gap(experiment.generator, model, chosen.trained.probe, rows, setup.test)
+
+    gap = kept_result("belief_gap", model, (id(setup), chosen.site), split)
+    together = kept_result("all_sites", model, id(setup), lambda: probe_all_sites(setup, model))
+    st.caption(f"All activations together give R² {show_score(together.score)}.")
+    st.header("Where the gap is", anchor=False)
+    with st.container(horizontal=True, gap="medium", key="belief_gap"):
+        for label, value, stderr, explanation in (
+            ("gap to the floor (nats)", gap.gap, gap.gap_stderr, "Loss of the model minus floor."),
+            (
+                "not represented (nats)",
+                gap.not_represented,
+                gap.not_represented_stderr,
+                "What a prediction from the probed belief would lose.",
+            ),
+            (
+                "represented, not used (nats)",
+                gap.not_used,
+                gap.not_used_stderr,
+                "What the model loses on top of that; negative if it knows more than the probe.",
+            ),
+        ):
+            draw_metric(
+                label,
+                show_measured(value, stderr, most_places=4),
+                f"{explanation} Mean over all positions; {OVER_TEST_SEQUENCES}.",
+            )
