@@ -110,21 +110,17 @@ def simplex_address(
     scale = pixels / (1 + 2 * _MARGIN)
     column, row = np.rint((points + _MARGIN) * scale).astype(int).T
     row = pixels - 1 - row
+    inside = (np.minimum(row, column) >= 0) & (np.maximum(row, column) <= pixels - dot)
+    values = np.column_stack([colours, np.ones(len(points))])[inside]
+    places = row[inside] * pixels + column[inside]
     sums = np.zeros((pixels, pixels, 4))
     for right, down in np.ndindex(dot, dot):
-        at = (row + down, column + right)
-        inside = (np.minimum(*at) >= 0) & (np.maximum(*at) < pixels)
-        places = at[0][inside] * pixels + at[1][inside]
-        for channel in range(3):
-            sums[..., channel] += np.bincount(places, colours[inside, channel], pixels**2).reshape(
-                pixels, pixels
-            )
-        sums[..., 3] += np.bincount(places, minlength=pixels**2).reshape(pixels, pixels)
+        np.add.at(sums.reshape(-1, 4), places + down * pixels + right, values)
     count = sums[..., 3:]
     picture = np.where(count > 0, sums / np.maximum(count, 1), 0)
     picture[..., 3] = 255 * (count[..., 0] > 0)
     file = io.BytesIO()
-    Image.fromarray(picture.round().astype(np.uint8)).save(file, "PNG")
+    Image.fromarray(picture.round().astype(np.uint8)).save(file, "PNG", compress_level=1)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
