@@ -111,7 +111,7 @@ class GaussianKernel(AbstractScore):
     """
 
     name: ClassVar[str] = "gaussian"
-    summary: ClassVar[str] = "The closer the key, the higher: minus the squared distance."
+    summary: ClassVar[str] = "Minus the squared distance: the closer the key, the higher the score."
     formula: ClassVar[str] = r"-\lVert q - k \rVert^2 / 2h^2"
 
     bandwidth: float = option(

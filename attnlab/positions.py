@@ -109,7 +109,7 @@ class NoPosition(AbstractInputPosition):
     """No encoding: only a mask in a stack of two or more layers still reveals the order."""
 
     name: ClassVar[str] = "none"
-    summary: ClassVar[str] = "No positional information: one layer sees the days as a set."
+    summary: ClassVar[str] = "No positional information: one layer sees the tokens as a set."
     trainable: ClassVar[bool] = False
 
     def tells_order(self, *, d_attn: int) -> bool:
@@ -124,10 +124,10 @@ class Scalar(AbstractInputPosition):
     """One feature t / period, with the day t counted from 1. The blog's models use period 20."""
 
     name: ClassVar[str] = "scalar"
-    summary: ClassVar[str] = "One extra feature, the day number over a constant."
+    summary: ClassVar[str] = "One extra feature, the position over a constant."
     trainable: ClassVar[bool] = False
 
-    period: float = option(20.0, "The day number is divided by this.", low=1.0, high=1000.0)
+    period: float = option(20.0, "The position is divided by this.", low=1.0, high=1000.0)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         return from_one(length)[:, None] / self.period
@@ -273,7 +273,7 @@ class Alibi(AbstractScorePosition):
 
     slope: float = option(
         0.5,
-        "Amount subtracted from a score per day of distance.",
+        "Amount subtracted from a score per position of distance.",
         low=0.001,
         high=10.0,
         logarithmic=True,

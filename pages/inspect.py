@@ -67,8 +67,8 @@ else:
 
     if follows(snapshot, moment):
         st.caption(
-            "More follows when the run pauses or ends: all queries, single cells, comparisons and "
-            "test results. Choose an earlier step to see them now."
+            "All queries, single cells, comparisons and test results appear when the run pauses "
+            "or ends. Choose an earlier step to see them now."
         )
     else:
         test = np.asarray(run.test_sequences())

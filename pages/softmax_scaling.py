@@ -48,7 +48,7 @@ st.markdown(
 st.header("During training", anchor=False, divider="gray")
 st.markdown(
     "Runs come in pairs that differ only in the factor 1/√d. The gap is the loss minus the best "
-    "possible loss. How much larger it is without 1/√d is the cost of leaving it out."
+    "possible loss. If it is larger without 1/√d, leaving out the factor costs that much."
 )
 draw_sweep()
 

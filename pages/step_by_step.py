@@ -11,8 +11,8 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("Step by step", anchor=False)
 st.markdown(
-    "How does attention decide what to look at? Each input gets a query, a key and a value. It "
-    "looks where its query matches a key: it takes a mean of the values, weighted by the match."
+    "How does attention decide what to look at? Each input gets a query, a key and a value. Its "
+    "output is a mean of the values, weighted by how well its query matches each key."
 )
 
 

@@ -21,8 +21,8 @@ _SECTIONS = {
 ensure_shell()
 st.title("The bottleneck", anchor=False)
 st.markdown(
-    "The first networks that translated a sequence passed on only the **last state** of the "
-    "reader. Attention removes this bottleneck: at every step the writer looks at **all** states."
+    "The first translation networks passed only the encoder's **last state** to the decoder. "
+    "Attention removes this bottleneck: at every step the decoder looks at **all** states."
 )
 prefixes = {name: prefix for name, (prefix, _) in _SECTIONS.items()}
 section = choose_section(prefixes, key="bottleneck_section")

@@ -36,7 +36,8 @@ st.markdown(
 )
 draw_attention()
 st.markdown(
-    "**Try this**: the pass `forward and gradient`. Plain attention keeps its patterns for the "
+    "**Try this**: select the pass `forward and gradient`. Plain attention keeps its patterns for "
+    "the "
     "backward pass; chunked attention computes each chunk again instead."
 )
 
@@ -48,7 +49,8 @@ st.markdown(
 )
 draw_generation(settings)
 st.markdown(
-    "**Try this**: one layer, then several. Only the last row of the last layer is computed, so "
+    "**Try this**: measure one layer, then several. Only the last row of the last layer is "
+    "computed, so "
     "recomputing a single layer needs no n² scores."
 )
 

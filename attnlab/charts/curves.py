@@ -128,7 +128,7 @@ def bands_chart(
         None,
         each.rename(columns={"setting": "series"}),
         x=Scale(
-            "step (log scale; the start at the left)" if log_steps else "step",
+            "step (log scale, from step 0)" if log_steps else "step",
             labels="~s",
             kind="log" if log_steps else "linear",
         ),
@@ -181,7 +181,7 @@ def swept_chart(
             tip("across:N", titles[0]),
             tip("down:N", titles[1]),
             tip("value:Q", TITLES[figure], exact),
-            tip("settings:Q", "settings in the mean", "d"),
+            tip("settings:Q", "number of settings", "d"),
         ],
         number=alt.Text("value:Q", format=number),
         strong=f"datum.value > {sum(domain) / 2}",

@@ -28,7 +28,7 @@ REFERENCES = {
 TITLES = {
     "accuracy": "test accuracy",
     "nll": "test loss (nats)",
-    "learned": "learned, of what can be learned",
+    "learned": "share of what can be learned",
     "exact_match": "exact match",
 }
 SEED = "the seed"
@@ -272,7 +272,7 @@ def shares_chart(table: Rows, *, parts: Sequence[str]) -> Chart:
     tooltip = [
         tip("part:N", "due to"),
         tip("share:Q", title, ".1%"),
-        tip("chance:Q", "by chance alone about", ".1%"),
+        tip("chance:Q", "expected by chance", ".1%"),
     ]
     base = alt.Chart(table).encode(
         y=alt.Y("part:N", title=None, scale=scale, axis=axis), tooltip=tooltip

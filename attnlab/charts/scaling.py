@@ -132,7 +132,7 @@ def training_chart(
     return lines.encode(
         x=alt.X(
             "step:Q",
-            title="step (log scale; the start at the left)",
+            title="step (log scale, from step 0)",
             scale=alt.Scale(type="log", domain=[0.5, last_step], nice=False),
             axis=alt.Axis(format="~s", labelOverlap=True, tickCount=4),
         ),

@@ -54,7 +54,7 @@ def _add_app(commands: argparse._SubParsersAction) -> None:
         "module", nargs="?", metavar="FILE", help="a Python file that registers your own classes"
     )
     opening.add_argument("--port", help="port of the server (default 8501)")
-    opening.add_argument("--no-browser", action="store_true", help="open no browser")
+    opening.add_argument("--no-browser", action="store_true", help="do not open a browser")
 
 
 # Packages of the extra `app`.

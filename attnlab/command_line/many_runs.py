@@ -51,12 +51,12 @@ def add_reuse(command: argparse.ArgumentParser) -> None:
     """Add the flags that say which runs are trained again although the library has them."""
     reuse = command.add_mutually_exclusive_group()
     reuse.add_argument(
-        "--again", action="store_true", help="train every run, also those the library has"
+        "--again", action="store_true", help="train every run, even if it is in the library"
     )
     reuse.add_argument(
         "--any-version",
         action="store_true",
-        help="reuse runs of the library that other versions of attnlab or JAX made",
+        help="also reuse runs that other versions of attnlab or JAX made",
     )
 
 
@@ -79,7 +79,7 @@ def carry_out(
     and `reuse` has the arguments `again` and `any_version` of `run_all`.
     """
     total, library, results = len(experiments), open_library(), []
-    kept = "" if library is None else "; those that ended are in the library"
+    kept = "" if library is None else "; finished runs are in the library"
     progress.words = f"at run 0 of {total:,}{kept}"
     print(f"{total:,} runs {what} …", file=sys.stderr)
     began = time.perf_counter()
@@ -126,7 +126,9 @@ def _client(address: str) -> Any:
         raise OptionError("dask", address, problem, remedy) from None
     except (OSError, TimeoutError, ValueError) as error:
         remedy = "Give the address of a running scheduler, such as tcp://127.0.0.1:8786"
-        raise OptionError("dask", address, f"no answer from there ({error})", remedy) from None
+        raise OptionError(
+            "dask", address, f"no answer from this address ({error})", remedy
+        ) from None
 
 
 def add_compare(commands: argparse._SubParsersAction) -> None:
@@ -141,15 +143,15 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
         ),
     )
     comparing.add_argument("--preset", metavar="NAME,…", help="start from these experiments")
-    comparing.add_argument("--seeds", default="5", help="how many seeds each (default 5)")
+    comparing.add_argument("--seeds", default="5", help="seeds of each setting (default 5)")
     comparing.add_argument("--first-seed", default="0", help="the first seed (default 0)")
     where = comparing.add_mutually_exclusive_group()
     where.add_argument("--workers", help="number of worker processes on this machine")
     where.add_argument("--dask", metavar="ADDRESS", help="compute on this Dask scheduler's workers")
     add_reuse(comparing)
     shown = comparing.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="one JSON object")
-    shown.add_argument("--csv", action="store_true", help="a table of comma-separated values")
+    shown.add_argument("--json", action="store_true", help="print one JSON object")
+    shown.add_argument("--csv", action="store_true", help="print a CSV table")
     comparing.add_options(experiment_parts(), leave_out=("seed",))
 
 
@@ -205,7 +207,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
             "again."
         ),
     )
-    reproducing.add_argument("--seeds", help=f"how many seeds each (default {usual})")
+    reproducing.add_argument("--seeds", help=f"seeds of each setting (default {usual})")
     reproducing.add_argument(
         "--part",
         default="table",
@@ -221,7 +223,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
         "--shipped", action="store_true", help="print the result that comes with the program"
     )
     add_reuse(reproducing)
-    reproducing.add_argument("--json", action="store_true", help="one JSON object")
+    reproducing.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run_reproduce(parsed: dict[str, Any], progress: CommandProgress) -> int:

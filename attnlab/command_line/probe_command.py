@@ -30,9 +30,9 @@ def add_probe(commands: argparse._SubParsersAction) -> None:
     probing.add_argument("--preset", metavar="NAME", help="train this preset")
     probing.add_argument("--load", metavar="FILE", help="probe the run of a file")
     probing.add_argument(
-        "--target", choices=list(TARGETS), default="belief", help="what to look for"
+        "--target", choices=list(TARGETS), default="belief", help="what to probe for"
     )
-    probing.add_argument("--json", action="store_true", help="one JSON object")
+    probing.add_argument("--json", action="store_true", help="print one JSON object")
     probing.add_options(experiment_parts())
 
 

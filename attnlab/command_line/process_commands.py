@@ -24,10 +24,12 @@ def add_sample(commands: argparse._SubParsersAction) -> None:
     """Add the command `sample`."""
     drawing = commands.add_parser("sample", add_help=False, help="print sequences from a generator")
     drawing.add_argument("generator", choices=list(PROCESSES), help="the process")
-    drawing.add_argument("--size", default="10", help="how many sequences (default 10)")
-    drawing.add_argument("--length", help="visible days; the day after them is printed too")
+    drawing.add_argument("--size", default="10", help="number of sequences (default 10)")
+    drawing.add_argument(
+        "--length", help="number of visible positions; the next token is printed too"
+    )
     drawing.add_argument("--seed", default="0", help="random seed (default 0)")
-    drawing.add_argument("--json", action="store_true", help="one JSON object")
+    drawing.add_argument("--json", action="store_true", help="print one JSON object")
     drawing.add_options(PROCESSES.values())
 
 
@@ -39,8 +41,8 @@ def add_optimum(commands: argparse._SubParsersAction) -> None:
         help="print the Bayes accuracy and loss, and those of the baselines",
     )
     best.add_argument("generator", choices=list(PROCESSES), help="the process")
-    best.add_argument("--length", help="visible days; the day after them is predicted")
-    best.add_argument("--json", action="store_true", help="one JSON object")
+    best.add_argument("--length", help="number of visible positions; the next token is predicted")
+    best.add_argument("--json", action="store_true", help="print one JSON object")
     best.add_options(PROCESSES.values())
 
 

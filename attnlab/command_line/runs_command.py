@@ -62,30 +62,30 @@ def _warn(error: Exception) -> None:
 
 def add_runs(commands: argparse._SubParsersAction) -> None:
     """Add the command `runs` with its subcommands."""
-    runs = commands.add_parser("runs", help="list, show, delete, export and import kept runs")
+    runs = commands.add_parser("runs", help="list, show, delete, export and import saved runs")
     actions = runs.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="print the runs of the library, newest first")
     for name in ("text", "generator", "model", "tag"):
         listing.add_argument(f"--{name}", help=f"only runs with this {name}")
     listing.add_argument("--state", choices=list(STATES), help="only runs in this state")
     listing.add_argument("--sort", choices=list(SORTS), help="the order (default date)")
-    listing.add_argument("--most", default="50", help="how many at most (default 50)")
-    listing.add_argument("--json", action="store_true", help="one JSON object")
-    showing = actions.add_parser("show", help="print everything that is known of one run")
+    listing.add_argument("--most", default="50", help="largest number of runs (default 50)")
+    listing.add_argument("--json", action="store_true", help="print one JSON object")
+    showing = actions.add_parser("show", help="print all details of one run")
     showing.add_argument("number", help="the number that `runs list` prints")
-    showing.add_argument("--json", action="store_true", help="one JSON object")
+    showing.add_argument("--json", action="store_true", help="print one JSON object")
     for name, what in (
-        ("delete", "put runs into the bin, from which `restore` gets them back for 30 days"),
-        ("restore", "take runs out of the bin"),
+        ("delete", "move runs to the bin; `restore` brings them back for 30 days"),
+        ("restore", "bring runs back from the bin"),
     ):
         action = actions.add_parser(name, help=what)
         action.add_argument("numbers", nargs="+", metavar="number", help="as printed by `list`")
-    exporting = actions.add_parser("export", help="write runs into one file")
+    exporting = actions.add_parser("export", help="export runs to one file")
     exporting.add_argument("file", help="the file to write")
-    exporting.add_argument("numbers", nargs="*", metavar="number", help="by default all")
+    exporting.add_argument("numbers", nargs="*", metavar="number", help="all runs by default")
     importing = actions.add_parser("import", help="add the runs of a file")
     importing.add_argument("file", help="a file that `export` or the page Library wrote")
-    actions.add_parser("rebuild", help="make the index of the library again from its files")
+    actions.add_parser("rebuild", help="rebuild the index of the library from its files")
 
 
 def run_runs(parsed: dict[str, Any], progress: CommandProgress) -> int:

@@ -49,7 +49,7 @@ def add_train(commands: argparse._SubParsersAction) -> None:
         "train", add_help=False, help="train a model and print its test results"
     )
     training.add_argument("--preset", metavar="NAME", help="start from this preset")
-    training.add_argument("--list-presets", action="store_true", help="print the presets and end")
+    training.add_argument("--list-presets", action="store_true", help="print the presets and exit")
     training.add_argument(
         "--save", metavar="FILE", help="write a run file, which the pages can open"
     )
@@ -58,7 +58,7 @@ def add_train(commands: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help="continue the run of a file; only steps, batch and learning rate may change",
     )
-    training.add_argument("--json", action="store_true", help="one JSON object")
+    training.add_argument("--json", action="store_true", help="print one JSON object")
     training.add_options(experiment_parts())
 
 

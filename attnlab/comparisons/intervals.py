@@ -17,7 +17,7 @@ LEVEL = 0.95
 # Reasons why a t interval may be unreliable.
 DOUBTS = MappingProxyType(
     {
-        "few": "few seeds may miss a kind of outcome altogether",
+        "few": "a few seeds may miss some outcomes",
         "equal": "all seeds have the same value, so the spread between seeds is not known",
         "split": "the seeds fall into two groups",
         "bound": "shares this near 0 or 100 % are not normally distributed",

@@ -354,7 +354,10 @@ def _why_lost(error: BaseException, executor: Executor | None) -> tuple[str, str
     if isinstance(error, AttnlabError):
         return "failed", str(error)
     if isinstance(error, BrokenExecutor) and isinstance(executor, Processes):
-        return "failed", "Its worker process was killed twice, the second time with no other run."
+        return (
+            "failed",
+            "Its worker process was killed twice, the second time while it ran nothing else.",
+        )
     if isinstance(error, BrokenExecutor | CancelledError):
-        return "interrupted", "The workers are gone. Begin the comparison again with new ones."
+        return "interrupted", "The workers have stopped. Start the comparison again with new ones."
     return "failed", in_words(error)

@@ -272,7 +272,7 @@ def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
     if figure == "exact_match":
         shares = {s: run.exact_match for s, run in runs.items() if run.exact_match is not None}
         if len(shares) < len(runs):
-            problem = "of tasks alone, and some of these runs have none"
+            problem = "defined only for tasks, and some of these runs have none"
             raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
         size = row.experiment.training.test_size
         return {seed: (share, share_error(share, size)) for seed, share in shares.items()}

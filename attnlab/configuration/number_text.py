@@ -28,7 +28,7 @@ def read_numbers(name: str, text: str, default: tuple) -> tuple:
         rows = [tuple(map(number, parts)) for parts in read_cells(text)]
     except ValueError:
         kind = "whole numbers" if number is int else "numbers"
-        remedy = "Put spaces or commas between them, and each row on a line or behind a semicolon"
+        remedy = "Separate numbers by spaces or commas, and rows by new lines or semicolons"
         raise OptionError(name, text, f"not {kind}", remedy) from None
     if not rows:
         raise OptionError(name, text, "empty", f"Try {show_numbers(default)!r}")
@@ -50,8 +50,8 @@ def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> t
         raise OptionError(name, text, "empty", "Type a row of numbers, such as 1 0 1")
     if len(cells) > most_rows or max(map(len, cells)) > most_columns:
         size = f"{len(cells)} × {max(map(len, cells))}"
-        remedy = f"Keep to {most_rows} rows and {most_columns} columns"
-        raise OptionError(name, size, "larger than what fits the page", remedy)
+        remedy = f"Use at most {most_rows} rows and {most_columns} columns"
+        raise OptionError(name, size, "too large for the page", remedy)
     for number, row in enumerate(cells, start=1):
         if len(row) != len(cells[0]):
             problem = f"of length {len(row)}, but row 1 is of length {len(cells[0])}"

@@ -50,7 +50,7 @@ class Cards(AbstractTask):
     ranks: int = option(13, "Ranks of each suit.", low=2, high=13)
     order: str = option(
         "rank then suit",
-        "Sorting order of the cards; the second criterion decides between equals.",
+        "Sorting order of the cards; the second criterion breaks ties.",
         choices=("rank then suit", "suit then rank"),
     )
     noise: float = noise_option()

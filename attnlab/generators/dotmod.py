@@ -38,8 +38,8 @@ class DotMod(AbstractGenerator):
 
     name: ClassVar[str] = "dotmod"
     summary: ClassVar[str] = (
-        "The sum of weights (0–3) of the last n days that count, modulo 3, decides the odds of "
-        "the next."
+        "A weighted count of cloudy (or rainy) days among the last n, modulo 3, decides the odds "
+        "of the next."
     )
     vocabulary: ClassVar[Vocabulary] = WEATHER
 

@@ -224,8 +224,8 @@ class HiddenChain(AbstractHiddenChain):
         if self.first_state == "stationary" and len(classes) > 1:
             yield Finding(
                 "table",
-                f"There are {len(classes)} stationary distributions. The one of a uniform first "
-                "state is used.",
+                f"There are {len(classes)} stationary distributions. The one that a uniform "
+                f"first state leads to is used.",
             )
         reached = self.first_probs > 0
         for _ in self.hidden_states:

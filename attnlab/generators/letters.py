@@ -106,7 +106,12 @@ class Shift(AbstractLetters):
     name: ClassVar[str] = "shift"
     summary: ClassVar[str] = "Task: letters, then the same letters moved some places."
 
-    places: int = option(1, "How many places later; the last letters come first.", low=1, high=31)
+    places: int = option(
+        1,
+        "How many places each letter moves to the right; the last letters wrap around.",
+        low=1,
+        high=31,
+    )
 
     def __post_init__(self):
         super().__post_init__()

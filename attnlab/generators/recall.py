@@ -75,7 +75,7 @@ class Recall(AbstractGenerator):
     table_seed: int = option(0, "Random seed of the table.", low=0, high=999_999)
     variant: str = option(
         "described",
-        "described: the recalled days are independent; published: days one later are.",
+        "described: the recalled days are independent; published: the days after them are.",
         choices=("described", "published"),
     )
     horizon: int = dataclasses.field(default=0)

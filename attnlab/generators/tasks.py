@@ -226,9 +226,7 @@ def read_source(task: AbstractTask, text: str) -> Int[np.ndarray, " source"]:
             raise OptionError(name, word, problem, f"Use {task.spelling}") from None
     token, many = Counter(tokens).most_common(1)[0] if tokens else (0, 0)
     if many > 1 and not task.may_repeat:
-        problem = (
-            f"{vocabulary.symbols[token]} is in it {many} times, but there is only one of each"
-        )
+        problem = f"{vocabulary.symbols[token]} occurs {many} times, but there is only one of each"
         raise OptionError(name, text, problem, f"Choose another {thing} in its place")
     expected = task.source_length
     if len(tokens) != expected:

@@ -83,7 +83,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
     if start:
         yield Advice(
             "Train with learned positions, small start",
-            "Large initial weights hold the attention where it is, and a single number for the "
+            "Large initial weights keep the attention where it starts, and a single number for the "
             "position hardly separates neighbours.",
             _changed(experiment, start),
         )
@@ -124,7 +124,8 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
     if isinstance(model, TransformerOptions) and scattered and model.heads < wanted <= _MOST_HEADS:
         yield Advice(
             f"Train with {wanted} heads",
-            f"The prediction depends on {wanted} tokens, and each head finds one most easily.",
+            f"The prediction depends on {wanted} tokens, and one head for each is easiest to "
+            f"learn.",
             _changed(experiment, {"heads": wanted}),
         )
 

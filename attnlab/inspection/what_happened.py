@@ -315,7 +315,7 @@ def _missing(
     elif happened.attended is None or not happened.informative:
         return
     elif happened.attended >= _FOUND:
-        yield f"It looks at the right {word}s; what remains is how to combine them."
+        yield f"It attends to the right {word}s, but does not yet combine them as well as possible."
     elif happened.below_linear:
         share = show_percent(happened.attended)
         yield f"Missing: only {share} of the attention is on these {word}s."

@@ -147,7 +147,8 @@ def _random_head() -> WorkedExample:
         w_query=_drawn(rng, 4, 16, 0.5),
         w_key=_drawn(rng, 4, 16, 0.5),
         w_value=_drawn(rng, 4, 16, 0.5),
-        lesson="Random weights, a head of width 16. Without scaling the scores have a standard "
+        lesson="This head has random weights and width 16. Without scaling the scores have a "
+        "standard "
         "deviation of about 2. Three of the five queries give more than 80 % of their "
         "attention to one key. Switch scaling on: no key gets more than 45 %.",
     )
@@ -161,8 +162,9 @@ WORKED_EXAMPLES = MappingProxyType(
             w_query=((0, 6, 0, 0), (0, 0, 6, 0), (0, 0, 0, 6), (6, 0, 0, 0)),
             w_key=_FOUR,
             w_value=((1, 0), (0, 1), (-1, 0), (0, -1)),
-            lesson="A dictionary. Every key is one-hot, so each score is one component of the "
-            "query. Each query asks for the next input and gets very nearly its value.",
+            lesson="The head works like a dictionary: every key is one-hot, so each score is one "
+            "component of the query. Each query asks for the next input and gets nearly "
+            "its value.",
         ),
         "all-ones weights": _CLASSIC._replace(
             w_query=_ONES,

@@ -139,7 +139,7 @@ class Place:
         if queue.is_full():
             return "the server's memory is full"
         if now - self._seen > queue.patience:
-            return f"not watched for {queue.patience:.0f} s"
+            return f"its page was not open for {queue.patience:.0f} s"
         if self._began is not None and now - self._began > queue.seconds:
             return f"its turn of {queue.seconds:.0f} s is over"
         return ""

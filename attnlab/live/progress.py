@@ -222,7 +222,7 @@ class RunProgress:
             raise ValueError(REFUSAL)
         change = change_between(before, after, step=self.step)
         if after.steps < self.step:
-            problem = f"less than the {self.step:,} steps that were made"
+            problem = f"less than the {self.step:,} steps already made"
             raise OptionError("steps", after.steps, problem, "Choose more, or reset")
         self.history = self.history.after(change)
         setup = present(self.setup)

@@ -57,7 +57,8 @@ class AttentionOptions(AbstractModelOptions):
     d_attn: int = option(6, "Width of queries and keys.", low=1, high=128)
     embedding: str = option(
         "one-hot",
-        "one-hot: token and position side by side; learned: a trained vector each, added.",
+        "one-hot: token and position are concatenated; learned: each has a trained vector, and "
+        "both are added.",
         choices=("one-hot", "learned"),
     )
     d_model: int = option(
@@ -68,7 +69,8 @@ class AttentionOptions(AbstractModelOptions):
     )
     mask: str = option(
         "causal",
-        "causal: a position sees itself and earlier ones; none: all; published: itself and later.",
+        "causal: a position sees itself and earlier ones; none: it sees all; published: itself "
+        "and later ones.",
         choices=tuple(MASKS),
     )
     score: str = option("dot", SCORE_HELP, choices=SCORE_CHOICES)

@@ -36,9 +36,14 @@ class ConvOptions(AbstractModelOptions):
     causal: ClassVar[bool] = True
 
     layers: int = option(3, "Number of layers.", low=1, high=8)
-    kernel_size: int = option(3, "Positions that a layer sees, including its own.", low=1, high=16)
+    kernel_size: int = option(
+        3, "Number of positions that an output of a layer sees, including its own.", low=1, high=16
+    )
     dilation: int = option(
-        2, "Distance between them; it is multiplied by this in every layer.", low=1, high=4
+        2,
+        "Distance between these positions; every layer multiplies it by this number.",
+        low=1,
+        high=4,
     )
     d_model: int = option(24, "Width of the vectors between layers.", low=2, high=128)
     activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))

@@ -41,7 +41,7 @@ class EncoderDecoderOptions(AbstractSourceOptions):
     name: ClassVar[str] = "encoder-decoder"
     summary: ClassVar[str] = "A transformer that reads the source, and one that writes the target."
 
-    layers: int = option(1, "Layers of the encoder, and as many of the decoder.", low=1, high=6)
+    layers: int = option(1, "Number of layers in the encoder, and in the decoder.", low=1, high=6)
     heads: int = option(2, "Number of attention heads per layer.", low=1, high=16)
     d_attn: int = option(16, "Width of queries and keys of each head.", low=1, high=64)
     d_model: int = option(32, "Width of the vectors between layers.", low=2, high=128)
@@ -51,7 +51,7 @@ class EncoderDecoderOptions(AbstractSourceOptions):
     activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))
     normalisation: str = option(
         "pre",
-        "Normalisation of the vectors before each part, after it, or none.",
+        "Normalisation before attention and MLP (pre), after them (post), or none.",
         choices=("pre", "post", "none"),
     )
     normaliser: str = option(

@@ -43,7 +43,7 @@ class LinearOptions(AbstractModelOptions):
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
     day_feature: str = option(
         "without",
-        "with: each position also has its number over 20, as in the blog post “Understanding "
+        "with: each position has the extra feature t/20, as in the blog post “Understanding "
         "what self-attention is doing”.",
         choices=("without", "with"),
     )

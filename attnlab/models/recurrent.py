@@ -24,7 +24,7 @@ class AbstractRecurrentOptions(AbstractModelOptions):
 
     causal: ClassVar[bool] = True
 
-    hidden_size: int = option(32, "Components of the state.", low=1, high=128)
+    hidden_size: int = option(32, "Width of the state.", low=1, high=128)
 
 
 class AbstractRecurrent(AbstractModel):

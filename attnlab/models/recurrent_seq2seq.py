@@ -34,7 +34,7 @@ class RNNBottleneckOptions(AbstractSourceOptions):
     name: ClassVar[str] = "rnn-bottleneck"
     summary: ClassVar[str] = "A recurrent network passes its last state to one that writes."
 
-    hidden_size: int = option(32, "Components of each state.", low=1, high=256)
+    hidden_size: int = option(32, "Width of each state.", low=1, high=256)
     cell: str = option("tanh", f"Update rule of a state. {_CELL_HELP}", choices=tuple(CELLS))
 
     def parameter_formulas(self) -> Mapping[str, str]:
@@ -66,7 +66,7 @@ class RNNAttentionOptions(AbstractSourceOptions):
         "Like `rnn-bottleneck`, but the decoder attends to all states of the encoder."
     )
 
-    hidden_size: int = option(32, "Components of each state.", low=1, high=256)
+    hidden_size: int = option(32, "Width of each state.", low=1, high=256)
     cell: str = option("tanh", f"Update rule of a state. {_CELL_HELP}", choices=tuple(CELLS))
     d_attn: int = option(32, "Width of query and keys.", low=1, high=128)
     score: str = option(

@@ -72,7 +72,7 @@ class TransformerOptions(AbstractModelOptions):
     heads: int = option(3, "Number of attention heads per layer.", low=1, high=16)
     d_attn: int = option(8, "Width of queries and keys of each head.", low=1, high=64)
     d_value: int = option(
-        0, "Width of the values of each head; 0: that of queries and keys.", low=0, high=64
+        0, "Width of the values of each head; 0: as wide as queries and keys.", low=0, high=64
     )
     d_model: int = option(24, "Width of the vectors between layers.", low=2, high=128)
     mlp_width: int = option(
@@ -81,12 +81,12 @@ class TransformerOptions(AbstractModelOptions):
     activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))
     residual: str = option(
         "with",
-        "with: layers add to what they read; without: they replace it.",
+        "with: layers add their output to their input; without: they replace it.",
         choices=("with", "without"),
     )
     normalisation: str = option(
         "pre",
-        "Normalisation of the vectors before each part, after it, or none.",
+        "Normalisation before attention and MLP (pre), after them (post), or none.",
         choices=("pre", "post", "none"),
     )
     normaliser: str = option(
@@ -99,7 +99,8 @@ class TransformerOptions(AbstractModelOptions):
     )
     mask: str = option(
         "causal",
-        "causal: a position sees itself and earlier ones; none: all; published: itself and later.",
+        "causal: a position sees itself and earlier ones; none: it sees all; published: itself "
+        "and later ones.",
         choices=tuple(MASKS),
     )
     score: str = option("dot", SCORE_HELP, choices=SCORE_CHOICES)
@@ -114,7 +115,7 @@ class TransformerOptions(AbstractModelOptions):
     )
     unembedding: str = option(
         "own",
-        "own: a separate matrix computes the logits; tied: the tokens' vectors do.",
+        "own: a separate matrix computes the logits; tied: the token embeddings do.",
         choices=("own", "tied"),
     )
 

@@ -36,12 +36,12 @@ def read_lesson(folder: Path | None, name: str) -> Mapping[str, str]:
         OptionError: If there is no such file, or it contains no link.
     """
     if folder is None or not _NAME.fullmatch(name):
-        raise OptionError("lesson", name, "no lesson of this server", _REMEDY)
+        raise OptionError("lesson", name, "no lesson on this server", _REMEDY)
     try:
         with (folder / f"{name}{_SUFFIX}").open("rb") as file:
             text = file.read(_MOST_BYTES).decode("utf-8", errors="replace").strip()
     except OSError:
-        raise OptionError("lesson", name, "no lesson of this server", _REMEDY) from None
+        raise OptionError("lesson", name, "no lesson on this server", _REMEDY) from None
     _, mark, after = text.partition("?")
     query = dict(parse_qsl(after.partition("#")[0] if mark else text))
     if not is_link(query):

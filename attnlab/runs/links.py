@@ -238,7 +238,7 @@ class _Reading:
         named = tuple(name for name in self._query.get(key, "").split(",") if name)
         for name in named:
             if name not in controls:
-                self.notices.append(f"`{key}` names {quoted(name)}, which is no control here.")
+                self.notices.append(f"`{key}` names {quoted(name)}, which is not a control here.")
         return tuple(name for name in controls if name in named)
 
     def unknown(self) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ class _Reading:
     def _words(self, key: str, most: int) -> str:
         text = self._query.get(key, "")
         if len(text) > most:
-            self.notices.append(f"`{key}` is cut to its first {most} characters.")
+            self.notices.append(f"`{key}` was cut to its first {most} characters.")
         return text[:most]
 
     def value(self, kind: type, name: str) -> Any:

@@ -96,5 +96,5 @@ def _evaluation(numbers: list[Any]) -> Evaluation:
     # An excess may be below 0, by chance.
     least = min(*evaluation[:4], evaluation.excess_stderr or 0.0)
     if len(numbers) not in (4, 6) or least < 0 or evaluation.accuracy > 1:
-        raise RunFileError("A test in this run file has numbers that no test has.")
+        raise RunFileError("A test in this run file has impossible numbers.")
     return evaluation

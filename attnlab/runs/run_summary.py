@@ -17,16 +17,16 @@ from attnlab.training.loop import LOWER_RATE
 
 STATES = MappingProxyType(
     {
-        "done": "all steps made",
-        "interrupted": "not all steps made; it can be continued",
+        "done": "all steps completed",
+        "interrupted": "not finished; it can be continued",
         "failed": "diverged, or stopped by an error",
-        "refused": "not begun",
+        "refused": "not started",
     }
 )
 # The measures of a run.
 FIGURES = MappingProxyType(
     {
-        "accuracy": "share of right predictions in the test",
+        "accuracy": "share of correct predictions in the test",
         "nll": "test loss, in nats",
         "mean_nll": "mean test loss over all positions in the loss, in nats",
         "learned": "share of what can be learned",

@@ -15,8 +15,8 @@ STATES = MappingProxyType(
         "idle": "not started",
         "compiling": "preparing (a few seconds)",
         "running": "training",
-        "paused": "waiting, everything kept",
-        "done": "all steps made",
+        "paused": "paused, and everything is kept",
+        "done": "all steps completed",
         "failed": "diverged, or stopped by an error",
     }
 )

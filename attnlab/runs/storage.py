@@ -173,7 +173,7 @@ def _described() -> Iterator[None]:
         RecursionError,
         safetensors.SafetensorError,
     ) as error:
-        raise RunFileError("This run file does not fit together.") from error
+        raise RunFileError("The parts of this run file contradict each other.") from error
 
 
 def _opened(data: bytes) -> _Opened:
@@ -346,7 +346,7 @@ def _run_of_old(opened: _Opened, now: TrainState) -> Run:
         arrays[name] = array.reshape(leaf.shape)
         offset += array.nbytes
     if offset != len(opened.payload):
-        raise RunFileError("This run file has bytes that nothing names.")
+        raise RunFileError("This run file has extra bytes.")
 
     def tree(name: str, form: PyTree) -> PyTree:
         """Return a tree of NumPy arrays, without what models no longer have."""

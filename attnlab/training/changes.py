@@ -10,7 +10,7 @@ from attnlab.training.optimisers import Constant
 from attnlab.training.steps import AMENDABLE, Training
 
 _NAMES = ", ".join(f"`{name}`" for name in AMENDABLE)
-REFUSAL = f"A run can only continue with another {_NAMES}. Reset to change the rest."
+REFUSAL = f"A run can continue only with another {_NAMES}. Reset to change other settings."
 
 
 @dataclasses.dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Experiment(Options):
         Markov(), "The process that generates the sequences.", registry=PROCESSES, label="process"
     )
     length: int = option(
-        10, "Number of visible days. The model predicts the next one.", low=2, high=256, unit="days"
+        10, "Number of visible positions. The model predicts the next token.", low=2, high=256
     )
     model: AbstractModelOptions = option(
         AttentionOptions(), "The model that is trained.", registry=ALL_MODELS

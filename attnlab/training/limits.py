@@ -339,7 +339,7 @@ def _about_process(experiment: Experiment, best: Best, most: int | None) -> list
     gains = best.accuracy - unigram.accuracy, unigram.nll - best.nll
     if max(gains) < _NOTHING_TO_LEARN:
         words = (
-            "There is next to nothing to learn beyond how common each token is. That alone gives "
+            "There is almost nothing to learn beyond the token frequencies. They alone give "
             f"{_figures(unigram)}, the best prediction {_figures(best)}."
         )
         findings.append(Finding("generator", words))

@@ -89,7 +89,7 @@ class NotFiniteError(AttnlabError, ValueError):
 
 
 def _remedy(training: Training) -> str:
-    return f"{LOWER_RATE}, which is {training.learning_rate:g}, then begin again."
+    return f"{LOWER_RATE}, which is {training.learning_rate:g}, then reset."
 
 
 def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Evaluation) -> str:
@@ -116,7 +116,7 @@ def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Ev
         if not is_far(tested(state.model, trained_on)):
             return ""
     return (
-        f"The run diverged: its loss ended at {test.nll:,.3f} nats, where a uniform guess has "
+        f"The run diverged: its loss ended at {test.nll:,.3f} nats, and that of a uniform guess is "
         f"{uniform:.3f}. {_remedy(training)}"
     )
 

@@ -14,9 +14,9 @@ from attnlab.training.sources import Example
 
 LOSSES = MappingProxyType(
     {
-        "last": "only the final token is predicted, once",
-        "next": "every position predicts its next token; averaged over positions",
-        "published": "every position predicts the final token; summed over positions",
+        "last": "only the final token is predicted",
+        "next": "every position predicts its next token (mean over positions)",
+        "published": "every position predicts the final token (sum over positions)",
     }
 )
 

@@ -45,10 +45,7 @@ class AdamW(AbstractOptimiser):
 
     weight_decay: float = option(
         0.01,
-        (
-            "Weight decay: times the learning rate, the fraction subtracted from a weight at "
-            "each step."
-        ),
+        "Weight decay: each step shrinks a weight by this fraction times the learning rate.",
         low=0.0,
         high=10.0,
     )

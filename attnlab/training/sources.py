@@ -30,8 +30,8 @@ def compiled_quickly(function: Any) -> Any:
 SPLITS = MappingProxyType(
     {
         "independent": "training and test sequences are independent draws and may coincide",
-        "held out": "a fifth of all possible sequences is only used in tests; floor and ceiling "
-        "refer to all of them",
+        "held out": "a fifth of all possible sequences is used only in tests (floor and ceiling "
+        "refer to all sequences)",
     }
 )
 # One sequence in five is held out.

@@ -91,18 +91,25 @@ class Training(Options):
         "minibatch: a new random draw each step; full: the whole training set each step.",
         choices=("minibatch", "full"),
     )
-    batch: int = option(100, "Sequences in a minibatch.", low=1, high=5_000)
-    steps: int = option(500, "Updates until the run is done.", low=1, high=100_000)
+    batch: int = option(100, "Number of sequences in a minibatch.", low=1, high=5_000)
+    steps: int = option(500, "Number of training steps.", low=1, high=100_000)
     data: str = option(
         "fixed",
         "fixed: one training set, drawn once; fresh: new sequences every step.",
         choices=("fixed", "fresh"),
     )
     train_size: int = option(
-        5_000, "Sequences in the fixed training set.", low=1, high=100_000, label="data set size"
+        5_000,
+        "Number of sequences in the fixed training set.",
+        low=1,
+        high=100_000,
+        label="data set size",
     )
     test_size: int = option(
-        10_000, "Sequences for measuring loss and accuracy.", low=100, high=100_000
+        10_000,
+        "Number of test sequences, on which loss and accuracy are measured.",
+        low=100,
+        high=100_000,
     )
     split: str = option(
         "independent",
@@ -132,7 +139,7 @@ class Training(Options):
             raise OptionError(
                 "batch_mode",
                 "full",
-                "there is no whole set when `data` is fresh",
+                "fresh data have no whole training set",
                 "Choose minibatch, or fixed data",
             )
         _, cap = options_of(self)["batch"].bounds

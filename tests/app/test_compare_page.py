@@ -52,7 +52,7 @@ def test_a_link_holds_the_whole_comparison(page):
     assert page.multiselect(key="vary_model").value == ["linear", "attention"]
     assert page.number_input(key="compare_seeds").value == 2
     assert "2 settings × 2 seeds = 4 runs" in texts(page)
-    assert "rough guess" in texts(page)
+    assert "rough estimate" in texts(page)
     page.multiselect(key="compare_more").set_value(["length", "learning_rate"]).run()
     page.text_input(key="vary_length").set_value("5, 8").run()
     page.text_input(key="vary_learning_rate").set_value("0.01,0.1,1").run()
@@ -176,14 +176,14 @@ def test_runs_are_made_once_and_read(page):
     second = page.selectbox(key="compare_second")
     second.set_value(second.options[1]).run()
     assert "corrected for all 6 pairs" in captions(page)
-    assert "If all 2 seeds succeed, up to 66 % of others may still fail" in captions(page)
+    assert "Even if all 2 seeds succeed, up to 66 % of other seeds may fail" in captions(page)
     for figure in ("nll", "learned"):
         page.segmented_control(key="compare_figure").set_value(figure).run()
         assert not page.exception
     page.button(key="compare_start").click().run()
     assert page.session_state["session"].jobs.get("compare").wait(PATIENCE)
     page.run()
-    assert "8 of them already known" in progress(page)
+    assert "8 of them already computed" in progress(page)
     compile(code(page), "in code", "exec")
 
 

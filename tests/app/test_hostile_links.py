@@ -118,5 +118,5 @@ def test_a_link_with_a_thousand_faults_names_some_and_counts_the_others():
     app = AppTest.from_file(_APP, default_timeout=120)
     app.query_params.update({"v": LINK_VERSION, "hide": hidden})
     (warning,) = app.run().warning
-    assert warning.value.count("no control here") == 10
+    assert warning.value.count("not a control here") == 10
     assert "1,590 more parts have problems" in warning.value

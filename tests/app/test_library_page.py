@@ -212,10 +212,10 @@ def test_a_library_that_cannot_be_opened_stops_nothing(broken, folder, app, page
     assert app.session_state["session"].run.wait(120.0)
     page(app)
     assert _names(app) == ["run 1"]
-    assert "is not one of attnlab" in _words(app)
+    assert "is not an attnlab library" in _words(app)
     (folder / "library.sqlite").unlink()
     app.button(key="library_try_again").click().run()
-    assert "is not one of attnlab" not in _words(app)
+    assert "is not an attnlab library" not in _words(app)
     assert _names(app) == ["run 1"]
     library = Library(folder)
     assert library.count() == 1

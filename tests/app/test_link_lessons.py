@@ -32,7 +32,7 @@ def _builder(app) -> Lesson:
     app.session_state["link_panel"] = True
     app.run()
     hidden = tuple(app.multiselect(key="lesson_hidden").value)
-    if app.radio(key="lesson_hiding").value == "hide all but":
+    if app.radio(key="lesson_hiding").value == "show only":
         hidden = all_but(hidden)
     title, text = app.text_input(key="lesson_title").value, app.text_area(key="lesson_text").value
     no_hints, large = (
@@ -83,7 +83,7 @@ def test_the_builder_hides_all_but_a_few(app):
     app.run()
     app.multiselect(key="lesson_hidden").select("mask").run()
     assert "hide=mask" in _link(app)
-    app.radio(key="lesson_hiding").set_value("hide all but").run()
+    app.radio(key="lesson_hiding").set_value("show only").run()
     assert "hide=all&show=mask" in _link(app)
 
 
@@ -171,7 +171,7 @@ def test_a_named_lesson_of_the_server_is_opened_and_listed(app, tmp_path, monkey
     (tmp_path / "masks.txt").write_text("?" + urlencode(to_query(_EXPERIMENT, _LESSON)))
     app.query_params.clear()
     app.query_params["lesson"] = "masks"
-    assert "no lesson of this server" in "".join(each.value for each in app.run().warning)
+    assert "no lesson on this server" in "".join(each.value for each in app.run().warning)
     monkeypatch.setenv("ATTNLAB_LESSONS", str(tmp_path))
     app.query_params["lesson"] = "masks"
     app.session_state["link_panel"] = True

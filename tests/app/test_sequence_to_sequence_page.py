@@ -112,7 +112,7 @@ def test_a_hand_is_typed_clicked_and_refused_by_name(app):
     assert app.query_params["source"] == "A♦ Q♣ J♦"
     before = table(app)
     for typed, wrong in (
-        ("A♦ A♦ J♦", "A♦ is in it 2 times"),
+        ("A♦ A♦ J♦", "A♦ occurs 2 times"),
         ("A♦ 2♠ J♦", "2♠"),
         ("A♦ Q♣ J♦ J♣", "Remove 1"),
     ):

@@ -29,11 +29,11 @@ def latex(page):
 def test_every_part_is_there_and_says_what_it_shows(page):
     # The sweep, matrices, maps of tasks and of kinds of attention.
     for section, count, words in (
-        ("Cards", 2, "With 10 cards and width 128, **"),
+        ("Cards", 2, "With 10 cards and width 128, a model without attention sorts **"),
         ("Letters backwards", 0, "points ("),
         ("One decoder step", 3, "step 1 writes"),
         ("Copy, reverse, sort", 7, "One small model per task"),
-        ("Kinds of attention", 3, "The same formula three times"),
+        ("Kinds of attention", 3, "The formula is the same three times"),
     ):
         assert len(charts(opened(page, section))) == count
         assert not page.error

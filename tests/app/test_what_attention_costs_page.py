@@ -81,7 +81,7 @@ def test_a_family_whose_controls_cannot_be_is_named(page):
     page.session_state["gru_hidden_size"] = 10_000
     page.run()
     assert not page.exception
-    assert page.caption[0].value.endswith("Defaults are used for gru, whose controls are invalid.")
+    assert page.caption[0].value.endswith("Defaults are used for gru, whose settings are invalid.")
 
 
 def test_attention_is_measured(page, monkeypatch):

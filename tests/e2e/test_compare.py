@@ -22,7 +22,7 @@ def test_settings_are_compared_brushed_and_a_run_is_opened(new_page, server):
         # On a busy machine a chart may be drawn again meanwhile, which this survives.
         drawn.evaluate("marks => marks.scrollIntoView()")
         expect(drawn).to_be_visible()
-    expect(size).to_contain_text("8 already known")
+    expect(size).to_contain_text("8 already computed")
 
     # Around the upper half of the last axis, which is the accuracy.
     drawn = page.locator(".st-key-chart_compare_parallel .marks")

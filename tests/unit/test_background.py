@@ -178,7 +178,7 @@ def test_work_that_nobody_watches_pauses():
     until(lambda: work.state().latest is not None)
     clock.now += 6.0
     assert work.wait(PATIENCE)
-    assert work.state().message == "not watched for 5 s"
+    assert work.state().message == "its page was not open for 5 s"
 
 
 def test_an_error_is_told_and_what_came_before_it_kept(caplog):
@@ -259,7 +259,7 @@ def test_work_whose_turn_comes_while_nobody_watches_does_nothing():
     clock.now += 6.0
     assert first.wait(PATIENCE)
     assert second.wait(PATIENCE)
-    assert second.state().message == "not watched for 5 s"
+    assert second.state().message == "its page was not open for 5 s"
     assert made == []
 
 

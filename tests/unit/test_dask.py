@@ -75,7 +75,7 @@ def test_what_ended_before_the_scheduler_was_gone_is_kept_and_the_rest_goes_on(
     assert len(states) == len(LONG)
     assert "interrupted" in states
     assert library.count() == states.count("done") > 0
-    assert all("Begin the comparison again" in result.reason for result in results
+    assert all("Start the comparison again" in result.reason for result in results
                if result.state == "interrupted")  # fmt: skip
     again = list(run_all(LONG, library=library))
     assert {result.state for result in again} == {"done"}

@@ -42,7 +42,7 @@ FINDINGS = {
         "length", Experiment(generator=Recall(table_seed=1), length=6)
     ),
     "outside": ("length", Experiment(generator=NDays(n=5), length=3)),
-    "next to nothing to learn": (
+    "almost nothing to learn": (
         "generator", Experiment(generator=DotMod(n=1, noise=0.6), length=2)
     ),
     "all weights 1": (

@@ -43,13 +43,13 @@ def test_a_file_holds_a_whole_link_or_its_parameters(folder):
      "Masks", "notes", "folder", "a/../masks", "masks\0", "m\u00e4sks", "-masks", "x" * 41],
 )  # fmt: skip
 def test_other_names_open_nothing(folder, name):
-    with pytest.raises(OptionError, match=r"(?s)`lesson` is .*no lesson of this server"):
+    with pytest.raises(OptionError, match=r"(?s)`lesson` is .*no lesson on this server"):
         read_lesson(folder, name)
 
 
 def test_without_a_folder_no_name_opens_anything(tmp_path):
     for folder in (None, tmp_path / "missing"):
-        with pytest.raises(OptionError, match="no lesson of this server"):
+        with pytest.raises(OptionError, match="no lesson on this server"):
             read_lesson(folder, "masks")
 
 

@@ -123,7 +123,7 @@ def test_a_full_disk_is_named_and_changes_nothing(library, tmp_path, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(LibraryError, match=r"No space left on device\. See that") as caught:
+    with pytest.raises(LibraryError, match=r"No space left on device\. Check that") as caught:
         library.keep(result_of(run=run_of(fill=0.2)), number=first)
     assert caught.value.errno == errno.ENOSPC
     monkeypatch.undo()
@@ -146,7 +146,7 @@ def test_a_limit_on_the_size_of_files_is_a_full_disk(library, tmp_path, room):
     resource.setrlimit(resource.RLIMIT_FSIZE, (room or size, hard))
     try:
         results = [result_of(seed=seed, run=run_of(seed=seed)) for seed in range(1_000)]
-        with pytest.raises(LibraryError, match=r"See that its disk|Free some"):
+        with pytest.raises(LibraryError, match=r"Check that its disk|Free some"):
             list(map(library.keep, results))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

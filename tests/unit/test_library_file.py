@@ -244,8 +244,8 @@ def test_zip_files_that_attnlab_does_not_write_are_refused_in_little_memory(data
         ({"tags": ["a"]}, "not a text"),
         ({"curve": "§"}, "Run 1 of this file was left out"),
         ({"curve": base64.b64encode(b"junk").decode()}, "not those of a run"),
-        ({"curve": packed([0.5, 1.0])}, "steps that are none"),
-        ({"curve": packed([np.nan, 1.0])}, "steps that are none"),
+        ({"curve": packed([0.5, 1.0])}, "invalid steps"),
+        ({"curve": packed([np.nan, 1.0])}, "invalid steps"),
         ({"curve": packed([1.0])}, "damaged"),
         ({"curve": packed(np.zeros(2_002))}, "more than 1,000 rows"),
         ({"tests": packed(np.zeros(5 * 1_025))}, "more than 1,024 rows"),
@@ -289,7 +289,7 @@ def test_models_of_other_runs_and_damaged_ones_are_left_out(data, library):
     assert [library.entry(number).has_model for number in taken.added] == [False] * 3
     assert library.entry(1).name == "first"
     assert "The model of run 1 of this file was left out." in taken.refused[0]
-    assert "of another experiment" in taken.refused[0]
+    assert "belongs to another experiment" in taken.refused[0]
     assert "damaged or cut off" in taken.refused[1]
 
 

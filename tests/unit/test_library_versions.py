@@ -217,7 +217,7 @@ def test_a_library_of_a_newer_attnlab_is_left_alone(tmp_path, name):
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     before = (folder / name).read_bytes()
-    with pytest.raises(LibraryError, match=r"is of a newer attnlab.*99.*Update attnlab"):
+    with pytest.raises(LibraryError, match=r"made by a newer attnlab.*99.*Update attnlab"):
         Library(folder)
     assert (folder / name).read_bytes() == before
 

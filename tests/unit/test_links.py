@@ -171,7 +171,7 @@ def test_a_lesson_that_hides_a_few_names_them():
 def test_what_is_to_be_shown_and_is_no_control_is_told():
     link = from_query({**to_query(Experiment()), "hide": "all", "show": "mask,nose"})
     assert link.lesson.shown == ("mask",)
-    assert link.notices == ("`show` names 'nose', which is no control here.",)
+    assert link.notices == ("`show` names 'nose', which is not a control here.",)
     assert from_query({**to_query(Experiment()), "show": "mask"}).unknown == ("show",)
 
 

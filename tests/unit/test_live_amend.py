@@ -57,7 +57,7 @@ def test_a_done_run_goes_on(live):
 def test_fewer_steps_than_were_made_are_refused(live):
     run = live()
     paused_after(run, 5)
-    with pytest.raises(OptionError, match=r"`steps` is 3: less than the 5 steps that were made"):
+    with pytest.raises(OptionError, match=r"`steps` is 3: less than the 5 steps already made"):
         run.amend(small(steps=3))
     assert run.snapshot().history.changes == ()
 
@@ -95,7 +95,7 @@ def test_as_many_steps_as_were_made_end_the_run(live):
 def test_everything_else_asks_for_a_reset(live, other):
     run = live()
     paused_after(run, 2)
-    with pytest.raises(ValueError, match="Reset to change the rest"):
+    with pytest.raises(ValueError, match="Reset to change other settings"):
         run.amend(other)
     assert run.experiment == small()
 

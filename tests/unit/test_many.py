@@ -233,7 +233,7 @@ def test_a_model_that_knows_its_training_set_by_heart_has_not_diverged():
     # Of fresh data, of which nothing is known by heart, the test alone decides; and its error.
     fresh = with_training(SMALL, data="fresh")
     setup = prepare(fresh)
-    assert "50.000 nats, where a uniform guess has 1.099" in divergence(
+    assert "50.000 nats, and that of a uniform guess is 1.099" in divergence(
         fresh, setup, setup.state, bad
     )
     assert divergence(fresh, setup, setup.state, bad._replace(nll_stderr=24.0)) == ""

@@ -100,7 +100,7 @@ def test_a_run_that_nobody_watches_makes_way():
         assert place.reason_to_end() == ""
         place.watch()
     clock.now += 61.0
-    assert place.reason_to_end() == "not watched for 60 s"
+    assert place.reason_to_end() == "its page was not open for 60 s"
     place.watch()
     assert place.reason_to_end() == ""
 

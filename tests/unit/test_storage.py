@@ -186,7 +186,7 @@ def test_an_unedited_file_that_is_put_together_again_is_accepted(data, version):
 @pytest.mark.parametrize("more", [b"\x00", bytes(4)])
 def test_bytes_after_the_end_are_refused(data, version, more):
     _, header, payload = parts_of(in_version(version, data))
-    problem = "does not fit together" if version == 3 else "bytes that nothing names"
+    problem = "contradict each other" if version == 3 else "extra bytes"
     with pytest.raises(RunFileError, match=problem):
         from_bytes(joined(version, header, payload + more))
 

@@ -144,7 +144,7 @@ def test_cards_are_read_however_they_are_typed(text):
         ("7♠ K♥ 2♦ joker", r"`hand` is 'joker': not a card"),
         ("7♠ K 2♦ 3♦", r"`hand` is 'K': not a card"),
         ("7♠ ♥K 2♦ 3♦", r"`hand` is '♥K': not a card"),
-        ("7♠ K♥ 7S 2♦", r"`hand` is '7♠ K♥ 7S 2♦': 7♠ is in it 2 times.*Choose another card"),
+        ("7♠ K♥ 7S 2♦", r"`hand` is '7♠ K♥ 7S 2♦': 7♠ occurs 2 times.*Choose another card"),
         ("7♠ K♥ 2♦ 3♦ 4♦", r"`hand` is '.*': 5 cards, but a source has 4. Remove 1."),
         ("7♠", r"`hand` is '7♠': 1 card, but a source has 4. Add 3."),
         ("", r"`hand` is '': 0 cards, but a source has 4. Add 4."),

@@ -121,7 +121,9 @@ def test_a_head_that_adds_up_is_explained_by_the_best_linear_predictor():
 def test_one_head_on_the_right_days_is_not_said_to_lose_their_order():
     one = np.array([[0.5, 0.0, 0.0, 0.5]])
     words = _words(1.2, 0.96, row=one, model=TransformerOptions(heads=1))
-    assert words.endswith("It looks at the right days; what remains is how to combine them.")
+    assert words.endswith(
+        "It attends to the right days, but does not yet combine them as well as possible."
+    )
 
 
 def test_attention_is_missing_only_below_the_best_linear_predictor():

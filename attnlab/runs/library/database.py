@@ -14,7 +14,7 @@ from attnlab.configuration.options import AttnlabError, present
 from attnlab.runs.library.table import TABLES, VERSION
 
 _ANOTHER = "name another folder in `ATTNLAB_LIBRARY`"
-_UNKNOWN = ("cannot be used", f"See that its disk can be read and written, or {_ANOTHER}")
+_UNKNOWN = ("cannot be used", f"Check that its disk can be read and written, or {_ANOTHER}")
 # By SQLite's primary result codes: the problem and the remedy.
 _PROBLEMS = {
     sqlite3.SQLITE_BUSY: (
@@ -29,10 +29,10 @@ _PROBLEMS = {
     sqlite3.SQLITE_FULL: ("has no space left", "Free some, or delete runs and empty the bin"),
     sqlite3.SQLITE_IOERR: (
         "cannot be read or written",
-        f"See that its disk is whole and has space, or {_ANOTHER}",
+        f"Check that its disk works and has space, or {_ANOTHER}",
     ),
     sqlite3.SQLITE_NOTADB: (
-        "is not one of attnlab",
+        "is not an attnlab library",
         f"It was left as it is. Move it away, or {_ANOTHER}",
     ),
     sqlite3.SQLITE_CORRUPT: (
@@ -40,7 +40,7 @@ _PROBLEMS = {
         f"It was left as it is. Run `attnlab runs rebuild`, bring back a copy, or {_ANOTHER}",
     ),
     sqlite3.SQLITE_ERROR: (
-        "does not have the parts of one of attnlab",
+        "lacks parts of an attnlab library",
         f"It was left as it is. Move it away, or {_ANOTHER}",
     ),
 }
@@ -103,7 +103,8 @@ def version_of(connection: sqlite3.Connection, where: str, *, newest: int) -> in
     version = number("PRAGMA user_version")
     if version > newest:
         raise LibraryError(
-            f"The library {where} is of a newer attnlab: its version is {version}, and this one "
+            f"The library {where} was made by a newer attnlab: its version is {version}, and "
+            f"this one "
             f"reads up to {newest}. Update attnlab, or name another folder in `ATTNLAB_LIBRARY`."
         )
     return version if tables else 0

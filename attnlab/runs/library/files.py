@@ -38,7 +38,7 @@ class Files:
         # A summary that another program wrote may name anything.
         is_model = isinstance(name, str) and MODEL.fullmatch(name)
         if not is_model and not (isinstance(name, str) and SUMMARY.fullmatch(name)):
-            raise FileNotFoundError(errno.ENOENT, "no name of a file of a library", str(name))
+            raise FileNotFoundError(errno.ENOENT, "not the name of a library file", str(name))
         if name in self.held or self.folder is None:
             if name not in self.held:
                 raise FileNotFoundError(errno.ENOENT, "it is missing", name)
@@ -160,7 +160,7 @@ class FileChanges:
         why = os.strerror(error.errno) if error.errno else str(error)
         return LibraryError(
             f"The library {self._files.where} could not keep a run: {why}. "
-            "See that its disk has space and that its folder may be written.",
+            "Check that its disk has space and that its folder is writable.",
             error.errno,
         )
 

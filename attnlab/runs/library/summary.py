@@ -57,7 +57,9 @@ def check_model(run: RunSummary, experiment: Experiment) -> None:
     Their training may differ: the last model of a continued run may be an earlier one.
     """
     if dataclasses.replace(experiment, training=run.experiment.training) != run.experiment:
-        raise ValueError("Its model is of another experiment. Keep each with its own.")
+        raise ValueError(
+            "Its model belongs to another experiment. Save each model with its own experiment."
+        )
 
 
 def header_of_model(run: RunSummary, data: bytes) -> Header:
@@ -147,7 +149,7 @@ def summary_in(record: Mapping[str, Any], number: int) -> RunSummary:
         curve = _unpacked(_text(row, "curve"), columns=2, most=MOST_CURVE_POINTS)
         # NaN is not less than anything: a run that diverged may have it.
         if (tests < 0).any() or (tests[:, 3] > 1).any() or (curve < 0).any():
-            raise RowError("One of its tables has numbers that no test has.")
+            raise RowError("One of its tables has impossible numbers.")
         return RunSummary(
             number=number,
             experiment=from_json(_text(row, "experiment")),
@@ -227,7 +229,7 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
 def _steps(table: np.ndarray) -> np.ndarray:
     steps = table[:, 0]
     if not ((steps >= 0) & (steps <= _MOST_WHOLE) & (steps == np.floor(steps))).all():
-        raise RowError("One of its tables has steps that are none.")
+        raise RowError("One of its tables has invalid steps.")
     if (np.diff(steps) <= 0).any():
         raise RowError("The steps in one of its tables are not in order.")
     return steps.astype(int)

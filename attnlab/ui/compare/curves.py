@@ -78,8 +78,8 @@ def sampling_text(rows: Sequence[Row], figure: str) -> str:
     text = f"{most:.1f} standard errors of their tests."
     # The limit for the largest of so many normal errors.
     if most > normal_quantile(1 - (1 - LEVEL) / (2 * len(found))):
-        return f"Some runs are better than the best possible by more than chance explains: {text}"
-    return f"Some runs are better than the best possible by chance: at most {text}"
+        return f"Some runs score above the best possible by more than chance explains: {text}"
+    return f"By chance, some runs score above the best possible, by at most {text}"
 
 
 def figure_shown(rows: Sequence[Row]) -> str:

@@ -99,7 +99,7 @@ def _draw_caption(found: Sequence[Comparison], figure: str) -> None:
     )
 
 
-_NOT_KNOWN = "only known in the sum"
+_NOT_KNOWN = "known only as part of a sum"
 
 
 @panel("Where the remaining loss comes from", key="compare_gaps", icon="splitscreen")

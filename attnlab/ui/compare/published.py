@@ -32,10 +32,11 @@ _ABOUT = {
     "table": (
         "The settings are those of the post's code, but every row has several seeds and 10,000 "
         "test sequences. A published accuracy is that of one run on 1,000 sequences, with a "
-        "standard error of about 0.015. So by chance about one of its eighteen numbers is two "
-        "standard errors off.\n\n"
+        "standard error of about 0.015. So about one of the eighteen published numbers is two "
+        "standard errors off by chance.\n\n"
         "On `markov` and `ndays` no predictor is more accurate than the best linear one. On "
-        "`recall` and `dotmod` others are. The table of `recall` is drawn with a seed that the "
+        "`recall` and `dotmod` other predictors are. The table of `recall` is drawn with a seed "
+        "that the "
         "post does not give. With another seed, the ceiling can move by a few hundredths."
     ),
     "ladder": (

@@ -238,11 +238,11 @@ def _size(plan: Plan) -> str:
         f"{_counted(runs, 'run')}**"
     ]
     if len(new) < runs:
-        parts.append(f"{runs - len(new):,} already known")
+        parts.append(f"{runs - len(new):,} already computed")
     if new:
         slower = session().kept.get(_SLOWER)
         seconds = seconds_of(new) * (slower or 1.0)
-        basis = "at the speed of the last ones" if slower else "a rough guess"
+        basis = "at the speed of the last runs" if slower else "rough estimate"
         parts.append(f"about {show_duration(seconds)} ({basis})")
     if PRESET in dict(plan.grid.options):
         parts.append("what is not varied comes from the presets, not from the sidebar")
@@ -277,7 +277,7 @@ def draw_runs(draw: Callable[[ComparisonProgress | None], None]) -> None:
         found = latest or ComparisonProgress()
         if found.slower is not None:
             session().kept[_SLOWER] = found.slower
-        known = f", {found.known:,} of them already known" if found.known else ""
+        known = f", {found.known:,} of them already computed" if found.known else ""
         return min(1.0, found.share), f"{len(found.results):,} of {total:,} runs{known}"
 
     def draw_results(state: JobState | None) -> None:

@@ -57,7 +57,7 @@ def draw_lesson() -> None:
 
 _TITLE, _TEXT, _HIDING, _CONTROLS = "lesson_title", "lesson_text", "lesson_hiding", "lesson_hidden"
 _NO_HINTS, _LARGE_TYPE = "lesson_no_hints", "lesson_large_type"
-_HIDE, _HIDE_ALL_BUT = "hide", "hide all but"
+_HIDE, _HIDE_ALL_BUT = "hide", "show only"
 
 
 def _fill_builder(lesson: Lesson) -> None:
@@ -110,7 +110,7 @@ def build_lesson(experiment: Experiment) -> Lesson:
             "no hints",
             key=_NO_HINTS,
             persist_state="session",
-            help="Train proposes no setting to change.",
+            help="Train suggests no changes of settings.",
         )
         large_type = st.checkbox("large type in charts", key=_LARGE_TYPE, persist_state="session")
     hidden = named if hiding == _HIDE else all_but(named)

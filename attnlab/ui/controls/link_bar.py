@@ -214,7 +214,7 @@ def draw_notices() -> None:
         return
     further = len(notices) - _MOST_NOTICES
     draw_warning(
-        "Some of the link was not understood; the rest was kept.",
+        "Part of the link could not be read; the rest was applied.",
         *notices[:_MOST_NOTICES],
         *([f"{further:,} more parts have problems."] if further > 0 else []),
         icon=":material/link_off:",
@@ -259,7 +259,9 @@ def draw_link_panel(form: Experiment | OptionError) -> None:
         draw_button("Add to my lessons", "lesson_keep", "playlist_add", _my_lessons().update, kept)
     if _my_lessons():
         _draw_lesson_list("My lessons", _my_lessons())
-        st.caption("This list ends with the session. A lesson of the same title is replaced.")
+        st.caption(
+            "This list is kept until the session ends. A lesson of the same title is replaced."
+        )
     folder = lessons_folder()
     if folder is not None and open_lesson() == Lesson():
         named = {name: {_NAMED: name} for name in lesson_names(folder)}

@@ -9,7 +9,7 @@ from attnlab.optimum import Best
 from attnlab.training.evaluation import Evaluation
 
 # Standard errors over the test set do not cover other initial weights or training data.
-OVER_TEST_SEQUENCES = "± one standard error over the test sequences only"
+OVER_TEST_SEQUENCES = "± one standard error over the test sequences"
 OF_OTHER_SEEDS = "other seeds can differ by more"
 OF_SEEDS = f"{LEVEL:.0%} confidence interval over seeds (Student's t)"
 
@@ -90,9 +90,9 @@ def unseen_text(seeds: int) -> str:
     """Return text on how many other seeds may still fail, although this many succeeded.
 
     >>> unseen_text(5)
-    'If all 5 seeds succeed, up to 43 % of others may still fail.'
+    'Even if all 5 seeds succeed, up to 43 % of other seeds may fail.'
     """
     share = 1 - wilson_interval(seeds, seeds).ends[0]
-    return f"If all {seeds} seeds succeed, up to {share:.0%} of others may still fail.".replace(
+    return f"Even if all {seeds} seeds succeed, up to {share:.0%} of other seeds may fail.".replace(
         "%", " %"
     )

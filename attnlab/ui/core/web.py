@@ -139,7 +139,7 @@ def show_error(error: Exception) -> bool:
     error. Streamlit has already written the traceback to the server's log.
     """
     draw_error(
-        "Something went wrong while this page was drawn, and its rest is missing. Your run is "
+        "An error occurred while this page was drawn, and the rest of it is missing. Your run is "
         "kept. Change the last setting back or reload the page. The server's log says more."
     )
     return True

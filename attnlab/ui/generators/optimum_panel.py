@@ -23,7 +23,7 @@ _WORK = "enumerate"
 # What each baseline knows. `{word}` is the process's noun for a position.
 _KNOWS = {
     "uniform": "nothing: all tokens equally probable",
-    "unigram": "how common each token is on the final {word}",
+    "unigram": "the token frequencies on the final {word}",
     "order-1": "the last visible {word}",
     "linear": "all visible {word}s, each adding to the log-odds independently",
     "optimal": "all visible {word}s, and the process itself",
@@ -48,13 +48,13 @@ def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | 
 
 def _draw_state(state: JobState | None) -> None:
     if state is None:
-        st.caption("These values are estimated from a sample, which is quick.")
+        st.caption("These values are quick estimates from a sample.")
     elif state.running:
         st.caption(f":material/hourglass_top: {state.message or f'running: {state.latest} …'}")
     elif not state.done:
         st.caption(f"stopped {state.message}")
     elif not state.error:
-        st.caption("There are too many belief states to enumerate, so the estimates stay.")
+        st.caption("There are too many belief states to enumerate, so the values remain estimates.")
 
 
 def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
@@ -71,12 +71,12 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         draw_metric(
             "ceiling",
             _accuracy(final),
-            f"Bayes accuracy, the highest possible for the prediction of {word} {days[-1]}: {how}.",
+            f"The highest possible accuracy for {word} {days[-1]} (Bayes accuracy): {how}.",
         )
         draw_metric(
             "floor (nats)",
             _nll(final),
-            f"Bayes loss, the lowest possible mean of -log p({word} {days[-1]}): {how}.",
+            f"The lowest possible mean of -log p({word} {days[-1]}) (Bayes loss): {how}.",
         )
         draw_metric("values", "exact" if final.exact else "estimated")
     ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.by_position])
@@ -99,8 +99,8 @@ def draw_entropy_rate(chain: AbstractHiddenChain) -> None:
     # Rounded outwards, so that they stay bounds.
     low, high = math.floor(rate.low * 1e4) / 1e4, math.ceil(rate.high * 1e4) / 1e4
     st.caption(
-        f"In the long run, the floor after ever longer pasts falls to the "
-        f"{link_to('entropy rate')}: between {low:.4f} and {high:.4f} nats."
+        f"As the past grows, the floor falls to the {link_to('entropy rate')}, which is between "
+        f"{low:.4f} and {high:.4f} nats."
     )
 
 

@@ -181,9 +181,10 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
     found = model.contributions(jnp.asarray(tokens), query)
     st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))
     st.caption(
-        "How to read it: what each part adds to the logits after "
+        "How to read it: each bar is what a part adds to the logits after "
         f"{experiment.generator.position_word} {query + 1}, in nats, minus the mean over tokens.",
-        help="Direct contributions only: what a later part reads from a head counts for that part.",
+        help="Contributions are direct: what a later part reads from a head counts for the later "
+        "part.",
     )
 
 

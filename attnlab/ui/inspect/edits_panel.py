@@ -83,8 +83,8 @@ def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None
             alt=f"Mean attention patterns of all {len(heads)} heads, {order}.",
         )
     st.caption(
-        f"How to read it: the mean pattern of each head over {of:,} test sequences. Below, if "
-        "there is room: what removing the head adds to the loss, in nats."
+        f"How to read it: each map is the mean pattern of a head over {of:,} test sequences. A "
+        f"number below a map is the loss added by removing the head, in nats."
     )
 
 

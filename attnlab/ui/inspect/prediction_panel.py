@@ -48,7 +48,8 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     with st.container(key="account"):
         st.markdown(
             f"In this sequence {whose} puts **{share}** of its attention on the "
-            f"{experiment.generator.position_word}s that matter ({days}), by chance {by_chance}.",
+            f"{experiment.generator.position_word}s that matter ({days}); a uniform pattern puts "
+            f"{by_chance} there.",
             help="Share of the attention in the row that makes the prediction. The Train page "
             "shows the mean over several sequences.",
         )
@@ -204,9 +205,9 @@ def _draw_next_day(
     parts = surprise(true, learned)
     with st.container(key="surprise"):
         st.caption(
-            f"{link_to('entropy', 'Entropy')} of the true distribution {parts.unavoidable:.3f} "
+            f"The {link_to('entropy')} of the true distribution is {parts.unavoidable:.3f} "
             f"{link_to('nat', 'nats')}, {link_to('KL divergence', 'KL')}(true ‖ model) "
-            f"{parts.error:.3f} nats; the expected loss is their sum."
+            f"{parts.error:.3f} nats. The expected loss is their sum."
         )
 
 

@@ -148,8 +148,8 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary, word: str) -> 
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
     st.caption(
-        f"How to read it: the mean probability of the next {word} after the last one, "
-        f"{OVER_TEST_SEQUENCES}. No ±: identical for every sequence."
+        f"How to read it: each value is the mean probability of the next {word} after the last "
+        f"one, {OVER_TEST_SEQUENCES}. Values without ± are equal for every sequence."
     )
 
 
@@ -214,6 +214,7 @@ def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
             f"{found.tokens.nll[worst]:.3f} nats.",
         )
     st.caption(
-        "How to read it: the loss of each target token, given the source and the true tokens "
-        f"before it, {OVER_TEST_SEQUENCES}. Dashes: the lowest possible loss, exact."
+        "How to read it: points are the losses of each target token, given the source and the "
+        f"true tokens before it, {OVER_TEST_SEQUENCES}. The dashes are the lowest possible loss "
+        "(exact)."
     )

@@ -54,7 +54,7 @@ def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
 def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> None:
     """Draw a menu of sources, and the chosen source as text to edit."""
     st.selectbox(
-        f"begin with {task.source_name}",
+        f"start from {task.source_name}",
         range(len(probes)),
         key="edited_from_source",
         persist_state="session",
@@ -273,8 +273,8 @@ def draw_task(
     )
     if moving:
         st.caption(
-            "More follows when the run pauses or ends: maps, single cells, edits and test "
-            "results. Choose an earlier step to see them now."
+            "Maps, single cells, edits and test results appear when the run pauses or ends. "
+            "Choose an earlier step to see them now."
         )
         return
     test = np.asarray(run.test_sequences())

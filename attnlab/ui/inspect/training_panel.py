@@ -60,7 +60,7 @@ def _offer(form: Experiment, snapshot: Snapshot, *, untrained: bool) -> str:
             f"{form.generator.position_word}s, model "
             f"`{form.model.name}`, {form.training.steps:,} steps, seed {form.seed}."
         )
-    change = as_text(label_of_change(snapshot.experiment, form).removeprefix("+ "))
+    change = as_text(label_of_change(snapshot.experiment, form))
     return f"The controls have other settings than this run: {change}."
 
 
@@ -122,7 +122,7 @@ def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
 def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
     """Draw a menu of sequences to start from."""
     st.selectbox(
-        "begin with sequence",
+        "start from sequence",
         range(len(probes)),
         key="edited_from",
         format_func=lambda i: f"{i + 1}: {vocabulary.shorten(probes[i])}",

@@ -99,7 +99,7 @@ def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
         measure = "depends"
     else:
         measure = st.segmented_control(
-            "compare what it",
+            "compare what the models",
             ["attends", "depends"],
             default="attends",
             required=True,

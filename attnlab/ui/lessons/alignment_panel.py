@@ -151,8 +151,8 @@ def _places(count: int) -> str:
 def draw_maps() -> None:
     """Draw controls, and the maps of self-, masked and cross-attention for one task."""
     st.markdown(
-        "The same formula three times. What differs is where queries and keys come from, and the "
-        "mask."
+        "The formula is the same three times. The mask differs, and so does the origin of queries "
+        "and keys."
     )
     with control_row():
         task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task", **KEPT)

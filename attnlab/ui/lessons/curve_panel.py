@@ -107,7 +107,7 @@ def _read_own_points() -> Sample:
     control = partial(st.text_area, height=180, max_chars=MOST_LETTERS, help=help)
     if len(st.session_state.get(_OWN_KEY, "")) > _MOST_IN_ADDRESS:
         text = control("x, y", _EXAMPLE, key=_OWN_KEY, persist_state="session")
-        st.caption("These points do not fit into the address. Keep the text itself.")
+        st.caption("These points are too long for a link. Save the text yourself.")
     else:
         if _OWN_KEY in st.session_state:
             # Set again, so that a shortened text, which was too long before, enters the address.
@@ -265,7 +265,8 @@ def draw_equalities(curve: Curve) -> None:
         st.markdown(
             f"The table has the five keys nearest to the query x = {curve.query:.3f}. The two "
             f"patterns differ by at most **{on_one.pattern_difference:.1e}** over all queries and "
-            f"keys, and the differences of scores vary by {on_one.constant_error:.1e} within a "
-            "query. On the straight line, where norms differ, the patterns differ by up to "
+            f"keys, and their scores differ by a constant for each query, up to "
+            f"{on_one.constant_error:.1e}. On the straight line, where norms differ, the "
+            f"patterns differ by up to "
             f"**{straight.pattern_difference:.2f}**."
         )

@@ -156,8 +156,8 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
     else:
         st.caption("Neither encoding has vectors.")
     st.caption(
-        "How to read it: the distance from a position's vector to the nearest trained vector, 0 "
-        "up to the trained length.",
+        "How to read it: the line is the distance from a position's vector to the nearest trained "
+        "vector. It is 0 up to the trained length.",
         help="A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach angles "
         "not seen in training. The line of a learned encoding ends, because such a model rejects "
         "longer sequences.",

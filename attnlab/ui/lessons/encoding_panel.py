@@ -119,7 +119,7 @@ def _rows_of_run() -> np.ndarray | None:
     rows = np.asarray(rows, dtype=np.float64)
     st.caption(
         f"From step {present(latest).step:,} of the current run: {rows.shape[0]} positions, "
-        f"{rows.shape[1]} components, whatever the sliders above say."
+        f"{rows.shape[1]} components. The sliders above have no effect on them."
     )
     return rows
 
@@ -136,7 +136,7 @@ def in_columns(
 @fragment
 def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
     """Draw the menu of views, and the chosen view of both encodings."""
-    view = choose("look at", tuple(VIEWS), key="pe_view")
+    view = choose("view", tuple(VIEWS), key="pe_view")
     components = 1, 2
     if view == "path":
         with st.container(horizontal=True):

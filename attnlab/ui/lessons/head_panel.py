@@ -142,7 +142,8 @@ def _draw_switches() -> Bench:
         cross = linked(st.toggle, "cross-attention", key="step_cross")
         causal = linked(st.toggle, "causal mask", key="step_causal", disabled=cross)
     st.caption(
-        f"Score `{name}`: {score.summary} Scaling belongs to `dot`. Cross-attention has no causal "
+        f"Score `{name}`: {score.summary} Scaling applies to `dot` only. Cross-attention has no "
+        f"causal "
         "mask: there is no “earlier” between two sequences."
     )
     return Bench({}, score, scaling and name == "dot", bias, cross, causal and not cross)

@@ -56,7 +56,7 @@ def draw_metric() -> None:
         name = linked(st.selectbox, "data", list(PLANES), key="plane", width=180)
         seed = seed_field("seed of the data", "plane_seed")
         limits = 0.05, 1.0, 0.3, 0.05
-        start = linked(st.slider, "bandwidth to start from", *limits, key="metric_start", width=240)
+        start = linked(st.slider, "initial bandwidth", *limits, key="metric_start", width=240)
         task, plan = _task(name, seed), (name, seed, start)
         if (job := job_of(_WORK)) and job.of != plan:
             # Drop results of other settings.
@@ -210,7 +210,8 @@ def _draw_weights(metric: Metric) -> None:
     with st.container(key="metric_weights"):
         st.latex(rf"W_Q = {matrices[0]} \qquad W_K = {matrices[1]}")
         st.markdown(
-            "The bandwidth along a feature is one over the length of its row. For features 1 and "
+            "The bandwidth along a feature is one over the norm of its row in W. For features 1 "
+            "and "
             f"2 it is {widths[0][0]:.3f} and {widths[0][1]:.3f} in queries, {widths[1][0]:.3f} and "
             f"{widths[1][1]:.3f} in keys."
         )

@@ -57,8 +57,8 @@ def draw_parameters(settings: Settings) -> None:
     refused = ", ".join(settings.refused)
     st.caption(
         f"Settings come from Train: process {experiment.generator.name}, vocabulary of {vocab}, "
-        f"length {length}. Each family has the options of its controls there."
-        + (f" Defaults are used for {refused}, whose controls are invalid." if refused else "")
+        f"length {length}. Each family has the options that are set there."
+        + (f" Defaults are used for {refused}, whose settings are invalid." if refused else "")
     )
     left, right = st.columns(2, gap="medium")
     spec = options_of(Experiment)["length"]

@@ -32,7 +32,6 @@ WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _MOST_DRAWS, _QUERIES, _MOST_KEYS = 2_000, 120, 32
 _HEIGHT = 300
 _OF_WIDTH = Scale("width d", "d", labels="d", kind="log", ticks=WIDTHS)
-_COLOURS = {"healthy": "green", "partly saturated": "orange", "saturated": "red"}
 # With and without scaling: the factor on the scores at each width.
 _FACTORS = {
     name: np.array([scale_factor(scale, d_attn=width, temperature=1.0) for width in WIDTHS])
@@ -198,11 +197,12 @@ def _draw_verdicts(found: dict[str, Saturation], place: int) -> None:
         for name, values in found.items():
             mean, error = mean_and_error(values.surviving[place])
             st.markdown(
-                f"**{name}**, d = {WIDTHS[place]}: {_coloured(mean, '**')} · "
-                f"{show_measured(100 * mean, 100 * error)} % of a uniform pattern's gradient passes"
+                f"**{name}**, d = {WIDTHS[place]}: {_in_words(mean, '**')} · "
+                f"lets {show_measured(100 * mean, 100 * error)} % as much gradient pass as a "
+                f"uniform pattern"
             )
         for name, values in found.items():
-            words = [_coloured(row.mean()) for row in values.surviving]
+            words = [_in_words(row.mean()) for row in values.surviving]
             parts = []
             for word, group in itertools.groupby(range(len(WIDTHS)), key=words.__getitem__):
                 first, *_, last = [WIDTHS[at] for at in group] * 2
@@ -210,6 +210,6 @@ def _draw_verdicts(found: dict[str, Saturation], place: int) -> None:
             st.markdown(f"**{name}**: d = {', '.join(parts)}")
 
 
-def _coloured(surviving: float, marks: str = "") -> str:
+def _in_words(surviving: float, marks: str = "") -> str:
     word = verdict(surviving)
-    return f":{_COLOURS[word]}[{marks}{word}{marks}]"
+    return f"{marks}{word}{marks}"

@@ -61,7 +61,9 @@ def read_logits(text: str) -> tuple[float, ...]:
         raise OptionError("logits", len(logits), f"more than {_MOST} numbers", "Leave some out")
     for logit in logits:
         if not logit < np.inf:
-            raise OptionError("logits", logit, "a softmax of it is not defined", "Use -inf or less")
+            raise OptionError(
+                "logits", logit, "its softmax is not defined", "Use a finite number or -inf"
+            )
         if np.isfinite(logit) and abs(logit) > 1e6:
             raise OptionError("logits", logit, "beyond a million", "Use smaller numbers")
     if not np.isfinite(logits).any():
@@ -101,8 +103,8 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
             metric(
                 "variance of the logits",
                 f"{variance:.4f}" if variance < 1e4 else f"{variance:.3e}",
-                help="Over the finite ones, divided by the temperature; with n - 1 in the "
-                "denominator.",
+                help="The variance of the finite logits after division by the temperature, with "
+                "n − 1 in the denominator.",
             )
             metric("nuclear norm of the softmax Jacobian", f"{figures.jacobian:.4f}")
             word = verdict(float(figures.surviving)) if finite.size > 1 else "one key"

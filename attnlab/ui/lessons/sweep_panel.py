@@ -167,7 +167,7 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
         )
     st.caption(
         "All charts show means over test sequences and seeds, for the row that makes the "
-        "prediction. In the lower row each line is a width; the widest is strongest.",
+        "prediction. In the lower row each line is a width; larger widths have stronger colours.",
         help="Scores are before the softmax. The gap is the mean of KL(true ‖ model): the expected "
         "loss minus the best possible loss. Hover over a point for its standard error over seeds.",
     )
@@ -214,7 +214,8 @@ def _draw_results(
         st.markdown(said)
     st.caption(
         f"On the left, marks show when the gap of each seed first fell to {gap:.4f} nats; "
-        "triangles are seeds whose gap never did. On the right is the mean final gap for every "
+        "triangles are seeds whose gap stayed above it. On the right is the mean final gap for "
+        "every "
         "gain.",
         help="The gap includes what a single head cannot express. The roughly twenty evaluations "
         "are evenly spaced in the logarithm of the step. Hover over a cell for its standard error "

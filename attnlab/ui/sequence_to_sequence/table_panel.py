@@ -69,7 +69,7 @@ def draw_player(count: int) -> int:
         persist_state="session",
         disabled=is_playing(),
         width=220,
-        help="Step by step with the arrow keys, or press Play.",
+        help="Use the arrow keys to move one step, or press Play.",
     )
 
 
@@ -177,7 +177,7 @@ def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
         f"unused {task.token_name}s only",
         key="table_unused",
         persist_state="session",
-        help=f"Leaves out what was written already, so no {task.token_name} comes twice.",
+        help=f"Excludes what is already written, so no {task.token_name} occurs twice.",
     )
     return way, temperature, unused
 

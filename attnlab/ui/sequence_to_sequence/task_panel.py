@@ -35,7 +35,8 @@ def draw_task_choice() -> bool:
     if not isinstance(form, OptionError) and form.generator.writes_target:
         return False
     draw_preset_choice(
-        "**The controls describe no task.** Choose one below or under **process**. The current run "
+        "**The selected process is not a task.** Choose a task below or under **process**. The "
+        "current run "
         "stays until you press Start.",
         {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target},
     )

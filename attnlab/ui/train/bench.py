@@ -301,7 +301,7 @@ def _instructions(snapshot: Snapshot) -> str:
     if snapshot.state == "paused":
         return ":material/pause_circle: Paused before the first step. Press **Continue**."
     return (
-        ":material/play_circle: Press **Start** (key S) and watch: the charts show the untrained "
+        ":material/play_circle: Press **Start** (key S) to train. The charts show the untrained "
         "model at step 0."
     )
 

@@ -54,7 +54,7 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
     learned = learned_share(test, best.final, vocab)
     with st.container(key="headline", width="content", horizontal=True):
         if whose:
-            st.markdown(f":orange-badge[{whose}]", width="content")
+            st.markdown(f":gray-badge[{whose}]", width="content")
         if learned is None:
             st.markdown("nothing to learn: a uniform guess is optimal", width="content")
         elif learned.share < _HOPELESS:
@@ -114,15 +114,15 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             draw_metric(
                 "ceiling",
                 known_text(best.final, "accuracy"),
-                f"Bayes accuracy, that of the best possible prediction from the visible {word}s: "
-                + _source(best.final),
+                f"The accuracy of the best possible prediction from the visible {word}s (Bayes "
+                f"accuracy): " + _source(best.final),
             )
         if baselines is not None:
             unigram = next(each.best for each in baselines if each.name == "unigram")
             draw_metric(
                 "majority class",
                 known_text(unigram, "accuracy"),
-                f"Accuracy of always predicting the most common token: {_source(unigram)}",
+                f"The accuracy of always predicting the most common token: {_source(unigram)}",
             )
         draw_metric(
             "test loss (nats)",
@@ -137,7 +137,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             )
         draw_metric("parameters", f"{snapshot.parameters:,}", "Number of trained parameters.")
     remark = "" if best is None else above_best_text(test, best.final)
-    st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}. {remark}")
+    st.caption(f"± is one standard error over the test sequences; {OF_OTHER_SEEDS}. {remark}")
     # Predictions that are tested but not trained may have a large loss without any divergence.
     trained = not experiment.tests_more_than_trained
     if first is not None and trained and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
@@ -174,13 +174,13 @@ def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: boo
         accuracy = known_text(verdict.best, "accuracy") + " (estimated)" * (not verdict.best.exact)
         # Beside the accuracy of the run the word is not repeated.
         best = f"best possible {accuracy}" if is_started else f"Best possible accuracy {accuracy}"
-        parts = [f":orange-badge[{whose}]"] if whose else []
+        parts = [f":gray-badge[{whose}]"] if whose else []
         # Badges in a caption are too pale to read.
         prospect = "" if is_started else figure(show_prospect, form)
         parts.append(f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]")
         if controls := dict.fromkeys(_control(form, finding) for finding in _findings(verdict)):
             named = ", ".join(list(controls)[:_MOST_NAMED]) + " …" * (len(controls) > _MOST_NAMED)
-            parts.append(f":orange-badge[:material/report: {named}: see below]")
+            parts.append(f":yellow-badge[:material/report: {named}: see below]")
         st.markdown(" ".join(parts))
 
 

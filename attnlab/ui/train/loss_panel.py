@@ -68,8 +68,8 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
         "stop within 1 % of the floor",
         key="stop_at_target",
         persist_state="session",
-        help="Pauses the run when its test loss is at most 1 % above the loss of the exact "
-        "predictions. A floor below 0.01 nats counts as 0.01 nats.",
+        help="Pauses the run when its test loss is at most 1 % above that of the true "
+        "probabilities. A floor below 0.01 nats counts as 0.01 nats.",
     )
     test = None if snapshot.latest is None else snapshot.latest.evaluation
     run.stop_at(target_of(snapshot.experiment, test) if wanted else None)
@@ -81,7 +81,7 @@ def draw_axis_choice() -> bool:
         "logarithmic steps",
         key="log_steps",
         persist_state="session",
-        help="Spreads the first steps, where most happens.",
+        help="Spreads out the first steps, in which most is learned.",
     )
 
 

@@ -226,9 +226,9 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
 # Colour and icon of every state.
 _BADGES = {
     "idle": ("gray", "radio_button_unchecked"),
-    "compiling": ("orange", "hourglass_top"),
+    "compiling": ("gray", "hourglass_top"),
     "running": ("violet", "play_circle"),
-    "paused": ("blue", "pause_circle"),
+    "paused": ("gray", "pause_circle"),
     "done": ("gray", "check_circle"),
     "failed": ("red", "error"),
 }

@@ -195,9 +195,9 @@ def _kernels_drawing(shown: Shown, **look: Any) -> charts.Drawing:
 
 def _kernels_how(shown: Shown) -> str:
     return (
-        "A convolution is attention by distance alone. Shown is each distance's share of the "
-        "layer's weights (Frobenius norm), equal for every sequence. From the second layer on, a "
-        f"{shown.word} stands for everything the layers below read into it."
+        "A convolution attends by distance alone: each cell is a distance's share of a layer's "
+        f"weights (Frobenius norm). From the second layer on, a {shown.word} includes all that the "
+        "layers below read into it."
     )
 
 

@@ -56,7 +56,8 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
         persist_state="session",
         label_visibility="collapsed",
         width=215,
-        help="One of a fixed set, so only the model changes, not the data.",
+        help="The sequence read by the model. These sequences stay the same during training, so "
+        "changes come from the model.",
     )
 
 
