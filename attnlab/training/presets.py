@@ -177,7 +177,7 @@ _BELIEFS = {
     "rrxor-belief": Preset(
         "Beliefs",
         "rrxor: beliefs spread over layers",
-        "The next token says little about the belief, which the layers find one after another.",
+        "The next token says little about the belief. R² rises from layer to layer.",
         Experiment(
             generator=RandomRandomXor(),
             model=TransformerOptions(layers=4, heads=1, d_model=64),

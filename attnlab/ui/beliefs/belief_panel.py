@@ -68,7 +68,7 @@ def draw_beliefs(bench: Bench) -> None:
     if not isinstance(form, OptionError) and not has_beliefs(form.generator):
         presets = {n: p for n, p in PRESETS.items() if has_beliefs(p.experiment.generator)}
         draw_preset_choice(
-            "**The controls describe a process without hidden states.** Choose one below or under "
+            "**The selected process has no hidden states.** Choose one below or under "
             "**process**. The current run stays until you press Start.",
             presets,
         )
@@ -97,7 +97,7 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption(":material/hourglass_top: Preparing the run …")
         return
     try:
-        with st.spinner("Following the exact beliefs …"):
+        with st.spinner("Computing the exact beliefs …"):
             setup = _setup_of(experiment)
     except OptionError as error:
         st.caption(str(error))
@@ -150,18 +150,18 @@ def _draw(snapshot: Snapshot) -> None:
         _draw_plane("Exact beliefs", setup, plane, setup.test.beliefs, at, points)
     with right:
         st.markdown(f"**Beliefs in the model**, step {probed.step:,}")
-        st.caption(f"Affine map of activations, R² {show_score(score)}.")
+        st.caption(f"An affine map of the activations: R² {show_score(score)}.")
         _draw_plane("Beliefs in the model", setup, plane, chosen.trained.predicted, at)
     with curve:
         st.markdown("**R² over training**")
-        st.caption("Dashed: what needs no model.")
+        st.caption("Dashed lines need no model.")
         draw_course(experiment, names, setup)
     st.caption(verdict(sites, setup.controls))
     size = len(setup.test.sequences)
     st.caption(f"Probes are fitted on {size:,} sequences, and scored and drawn on {size:,} others.")
     _draw_thumbnails(setup, plane, sites, names)
     if snapshot.active:
-        st.caption("More follows when the run pauses or ends: the gap, and steering.")
+        st.caption("The gap and steering appear when the run pauses or ends.")
         return
     draw_gap(experiment, moment.model, setup, chosen)
     draw_steering(experiment, moment.model, setup, chosen, beliefs)

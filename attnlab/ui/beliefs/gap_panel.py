@@ -37,7 +37,7 @@ def draw_gap(
                 "not represented (nats)",
                 gap.not_represented,
                 gap.not_represented_stderr,
-                "What a prediction from the probed belief would lose.",
+                "The loss above the floor of a prediction from the probed belief.",
             ),
             (
                 "represented, not used (nats)",
