@@ -55,7 +55,8 @@ def check_process(
     Predictions are distributions, do not see later tokens, are equal with and without compilation,
     and are -inf for impossible tokens. Sequences and continuations are sampled with these
     frequencies. Whether a token is in the loss mask depends only on the tokens before it,
-    and all masks select equally many tokens. All vocab^length sequences are enumerated.
+    and all masks select equally many tokens. Predictions depend on the tokens at `true_sources`
+    alone. All vocab^length sequences are enumerated.
 
     Args:
         process: A process whose options fit this length.
@@ -97,6 +98,8 @@ def check_process(
     if process.has_loss_mask():
         mask = np.asarray(jax.vmap(process.loss_mask)(jnp.asarray(sequences)))
         _check_loss_mask(mask.reshape(*law.shape, length), law)
+    if process.true_sources(jnp.zeros(length - 1, jnp.int32)) is not None:
+        _check_sources(process, sequences, table.reshape(-1, length, vocab), law.ravel())
 
 
 def _require(holds: bool | np.bool_, message: str) -> None:
@@ -157,6 +160,36 @@ def _check_loss_mask(mask: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
     _require(not mask[possible, 0].any(), "the loss mask has the first token")
     counts = mask[possible].sum(axis=-1)
     _require(counts.min() == counts.max() > 0, "loss masks differ in how many tokens they select")
+
+
+def _check_sources(
+    process: AbstractGenerator,
+    sequences: Int[np.ndarray, "size length"],
+    table: Float[np.ndarray, "size length vocab"],
+    law: Float[np.ndarray, " size"],
+) -> None:
+    sequences, table = sequences[law > 0], table[law > 0]
+    sources = np.asarray(jax.vmap(process.true_sources)(jnp.asarray(sequences[:, :-1])))
+    in_loss = np.ones(sequences.shape, bool)
+    if process.has_loss_mask():
+        in_loss = np.asarray(jax.vmap(process.loss_mask)(jnp.asarray(sequences)))
+    for t, rows in enumerate(sources.swapaxes(0, 1)):
+        _require(not rows[:, t + 1 :].any(), f"a source of token {t + 1} comes after token {t}")
+        _, first, group = _groups(sequences[:, : t + 1])
+        same = (rows == rows[first][group]).all()
+        _require(same, f"the sources of token {t + 1} depend on that token or later ones")
+        counted = in_loss[:, t + 1]
+        rows, probs = rows[counted], np.exp(table[counted, t + 1])
+        if counted.any():
+            _, first, group = _groups(np.where(rows, sequences[counted, :-1], -1))
+            np.testing.assert_allclose(
+                probs, probs[first][group], atol=2e-6,
+                err_msg=f"token {t + 1} depends on tokens that are not its sources",
+            )  # fmt: skip
+
+
+def _groups(rows: np.ndarray):
+    return np.unique(rows, axis=0, return_index=True, return_inverse=True)
 
 
 def _check_predictions(table: np.ndarray, law: np.ndarray) -> None:

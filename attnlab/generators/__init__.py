@@ -15,7 +15,9 @@ from attnlab.generators.base import (
     predictions_from,
     sample,
 )
+from attnlab.generators.bijection import Bijection
 from attnlab.generators.cards import Cards
+from attnlab.generators.causal_tree import CausalTree
 from attnlab.generators.custom import Custom
 from attnlab.generators.dotmod import DotMod
 from attnlab.generators.hidden_chain import (
@@ -26,6 +28,8 @@ from attnlab.generators.hidden_chain import (
     product,
 )
 from attnlab.generators.hmm import HiddenMarkov
+from attnlab.generators.in_context_markov import InContextMarkov
+from attnlab.generators.induction import Induction
 from attnlab.generators.letters import Copy, Reverse, Shift, Sort, Translate
 from attnlab.generators.markov import Markov
 from attnlab.generators.named_chains import (
@@ -40,6 +44,7 @@ from attnlab.generators.named_chains import (
 )
 from attnlab.generators.ndays import NDays
 from attnlab.generators.recall import Recall
+from attnlab.generators.recall_pairs import RecallPairs
 from attnlab.generators.tasks import (
     AbstractTask,
     as_task,
@@ -64,8 +69,15 @@ CHAINS = Registry(
         Parentheses,
     )
 )
+# Processes in which each sequence draws a rule of its own.
+IN_CONTEXT = Registry((InContextMarkov, Induction, RecallPairs, Bijection, CausalTree))
 GENERATORS = Registry(
-    (Markov, Recall, NDays, DotMod, HiddenMarkov, HiddenChain, *CHAINS.values(), Custom)
+    (
+        *(Markov, Recall, NDays, DotMod, HiddenMarkov, HiddenChain),
+        *CHAINS.values(),
+        *IN_CONTEXT.values(),
+        Custom,
+    )
 )
 TASKS = Registry((Cards, Copy, Reverse, Shift, Sort, Translate))
 # Every process that can generate the sequences of an experiment.
@@ -74,12 +86,15 @@ PROCESSES = Registry(parts=(GENERATORS, TASKS))
 __all__ = [
     "CHAINS",
     "GENERATORS",
+    "IN_CONTEXT",
     "PROCESSES",
     "TASKS",
     "AbstractGenerator",
     "AbstractHiddenChain",
     "AbstractTask",
+    "Bijection",
     "Cards",
+    "CausalTree",
     "Copy",
     "Custom",
     "DotMod",
@@ -88,6 +103,8 @@ __all__ = [
     "GoldenMean",
     "HiddenChain",
     "HiddenMarkov",
+    "InContextMarkov",
+    "Induction",
     "LeakyRandomRandomXor",
     "Markov",
     "Mess3",
@@ -96,6 +113,7 @@ __all__ = [
     "Parentheses",
     "RandomRandomXor",
     "Recall",
+    "RecallPairs",
     "Reverse",
     "RuleTable",
     "Shared",

@@ -145,6 +145,31 @@ class AbstractGenerator(Options, abc.ABC):
         """
         return Draw(draw_tokens(self, start, key, length))
 
+    def references(self, belief: PyTree) -> Mapping[str, Float[Array, " vocab"]]:
+        """Return log p(next token) of the process's own reference predictors, given the belief.
+
+        They are baselines that suit a process, such as counts of the tokens so far. The names are
+        the same for every belief. By default there are none. For use inside compiled programs.
+        """
+        return {}
+
+    def log_probs_of_rule(self, latent: PyTree, belief: PyTree) -> Float[Array, " vocab"] | None:
+        """Return log p(next token) if the sequence's latent rule is known too; None without one.
+
+        `latent` is that of `draw`.
+        """
+        return None
+
+    def true_sources(self, tokens: Int[Array, " length"]) -> Bool[Array, "query key"] | None:
+        """Return the positions from which each next token is read, or None if this is not defined.
+
+        In row t the sources are those, up to position t, whose tokens decide the prediction of
+        token t + 1: two sequences with equal rows, and equal tokens at the sources, have the same
+        prediction. With a loss mask, only rows that predict its tokens have a meaning. For use
+        inside compiled programs.
+        """
+        return None
+
     @abc.abstractmethod
     def start(self) -> PyTree:
         """Return the belief before any token."""

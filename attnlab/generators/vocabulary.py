@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 import re
+import string
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, SupportsInt
@@ -154,6 +155,19 @@ def _merge(one: str, other: str) -> bool:
         or bool(re.match("[\U0001f3fb-\U0001f3ff]", other))
         or normal(one + other) != one + other
     )
+
+
+_LETTERS = string.ascii_letters + string.digits + "#&"
+
+
+def first_letters(count: int) -> Vocabulary:
+    """Return the first of 64 symbols: a to z, A to Z, 0 to 9, # and &.
+
+    >>> "".join(first_letters(30).symbols)
+    'abcdefghijklmnopqrstuvwxyzABCD'
+    """
+    symbols = tuple(_LETTERS[:count])
+    return Vocabulary(symbols=symbols, names=symbols)
 
 
 WEATHER = Vocabulary(symbols=("🌧️", "☁️", "☀️"), names=("rain", "cloud", "sun"))

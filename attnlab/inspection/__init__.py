@@ -21,6 +21,7 @@ from attnlab.inspection.belief_probes import (
     probe_beliefs,
     probe_sites,
 )
+from attnlab.inspection.head_scores import HeadScore, head_scores
 from attnlab.inspection.predictions import (
     Comparison,
     Transitions,
@@ -64,6 +65,7 @@ __all__ = [
     "Calibration",
     "Comparison",
     "Effect",
+    "HeadScore",
     "LikelihoodRatioTest",
     "Probe",
     "ProbeResult",
@@ -86,6 +88,7 @@ __all__ = [
     "effect_of",
     "final_probs",
     "fit_probe",
+    "head_scores",
     "in_words",
     "likelihood_ratio_test",
     "prepare_probes",

@@ -269,7 +269,8 @@ def _passed(happened: WhatHappened, word: str) -> Iterator[str]:
 def _baseline(name: str, word: str) -> str:
     if name.startswith("order-"):
         return f"the best {name.removeprefix('order-')}-{word} predictor"
-    return {"unigram": "the token frequencies", "linear": "the best linear predictor"}[name]
+    plain = {"unigram": "the token frequencies", "linear": "the best linear predictor"}
+    return plain.get(name, f"the predictor “{name}”")
 
 
 def _attended(happened: WhatHappened, word: str) -> Iterator[str]:

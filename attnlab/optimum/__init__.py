@@ -24,6 +24,7 @@ from attnlab.optimum.frequencies import (
     frequencies,
 )
 from attnlab.optimum.levels import FEW_BELIEFS
+from attnlab.optimum.own_baselines import own_baselines
 from attnlab.optimum.rate import EntropyRate, entropy_rate
 
 # Earlier names that existing scripts use; pages showed the first one in code to copy.
@@ -56,6 +57,7 @@ __all__ = [
     "next_day",
     "next_token",
     "optimum",
+    "own_baselines",
     "possible_pasts",
     "sequence_log_prob",
     "token_marginals",

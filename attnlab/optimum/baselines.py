@@ -11,6 +11,7 @@ from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import Best, best_from_groups, best_from_sampled_groups, optimum
 from attnlab.optimum.levels import TooManyBeliefsError, levels
+from attnlab.optimum.own_baselines import RULE_KNOWN, own_baselines
 from attnlab.optimum.sequences import (
     SAMPLES,
     mean_and_error,
@@ -141,15 +142,20 @@ def ladder(
 
     `uniform`: all tokens equally probable. `unigram`: the distribution of the final token.
     `order-k`: the best prediction from the last k visible tokens, p(final | last k). `linear`: the
-    multinomial logistic predictor with the lowest expected loss on all visible tokens. `optimal`:
-    p(final | all visible tokens). Results are exact with at most `most` beliefs (default 3^12);
-    otherwise they come from a sample, with standard errors, and orders that have more contexts than
-    a sample can fill are left out. If the process has a loss mask, `unigram` is the mean
-    distribution of its tokens, and there are only `uniform`, `unigram` and `optimal`.
+    multinomial logistic predictor with the lowest expected loss on all visible tokens; a process
+    with `references` has these in its place. `optimal`: p(final | all visible tokens). Results are
+    exact with at most `most` beliefs (default 3^12); otherwise they come from a sample, with
+    standard errors, and orders that have more contexts than a sample can fill are left out. If the
+    process has a loss mask, `unigram` is the mean
+    distribution of its tokens, and there is no `order-k` and no `linear`.
     """
     generator = generator.at_length(length)
     baselines = counted_baselines(generator, length, most)
-    if generator.next_laws() is None and not generator.has_loss_mask():
+    own = own_baselines(generator, length, most)
+    # Only the exact prediction may come last; with the rule known, less loss is possible.
+    known = [Baseline(name, each.final) for name, each in own.items() if name != RULE_KNOWN]
+    baselines = (*baselines, *sorted(known, key=lambda each: -each.best.nll))
+    if not own and generator.next_laws() is None and not generator.has_loss_mask():
         baselines = (*baselines, Baseline("linear", best_linear(generator, length)))
     return (*baselines, Baseline("optimal", optimum(generator, length, most).final))
 
@@ -167,7 +173,7 @@ def counted_baselines(
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
     uniform = Best(nll=float(np.log(vocab)), accuracy=1 / vocab)
-    if generator.next_laws() is not None:
+    if generator.writes_target:
         return Baseline("uniform", uniform), Baseline("unigram", uniform)
     if generator.has_loss_mask():
         return Baseline("uniform", uniform), Baseline(

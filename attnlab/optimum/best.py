@@ -85,7 +85,10 @@ def optimum(generator: AbstractGenerator, length: int, most: int | None = None) 
     """
     generator = generator.at_length(length)
     if (laws := generator.next_laws()) is not None:
-        return Optimum(tuple(_exact(np.ones(1), law[None]) for law in laws))
+        by_position = tuple(_exact(np.ones(1), law[None]) for law in laws)
+        return Optimum(
+            by_position, None if generator.writes_target else _mean(generator, by_position)
+        )
     in_loss = _in_loss(generator, length) if generator.has_loss_mask() else None
     try:
         found = levels(generator, length, most=most)
@@ -102,6 +105,16 @@ def _exact(
         nll=float(probability @ entropy(next_probs)),
         accuracy=float(probability @ next_probs.max(axis=1)),
     )
+
+
+def _mean(generator: AbstractGenerator, by_position: tuple[Best, ...]) -> Best | None:
+    """Return the mean over the tokens in the loss mask, which is the same for all sequences."""
+    if not generator.has_loss_mask():
+        return None
+    counted = np.asarray(generator.loss_mask(jnp.zeros(len(by_position), jnp.int32)))
+    found = [best for best, counts in zip(by_position, counted, strict=True) if counts]
+    nll, accuracy = np.mean([(best.nll, best.accuracy) for best in found], axis=0)
+    return Best(float(nll), float(accuracy))
 
 
 def _in_loss(generator: AbstractGenerator, length: int) -> Best:

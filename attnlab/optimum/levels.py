@@ -1,6 +1,6 @@
 """All possible beliefs after each token, with exact probabilities; equal ones are merged."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -94,21 +94,38 @@ def advance_beliefs(
     generator: AbstractGenerator, beliefs: PyTree
 ) -> tuple[Float[np.ndarray, "beliefs vocab"], PyTree]:
     """Return p(next | belief), and the next beliefs, ordered by belief and then by token."""
+    log_probs, after = in_blocks(_advance_block, generator, beliefs)
+    next_probs = np.exp(np.asarray(log_probs, dtype=np.float64))
+    after = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), after)
+    return next_probs / next_probs.sum(axis=1, keepdims=True), _joined(after, _split(beliefs)[1])
+
+
+def in_blocks(function: Callable[..., PyTree], generator: AbstractGenerator, beliefs: PyTree):
+    """Return a compiled function of all beliefs, computed in blocks of one size.
+
+    Args:
+        function: Takes the process, the parts of a block of beliefs that have a batch axis, and the
+            shared parts. Its results have the batch axis first.
+        generator: The process.
+        beliefs: Its beliefs.
+    """
     own, shared = _split(beliefs)
     size = len(jax.tree.leaves(own)[0])
-    probs, successors = [], []
+    found = []
     for first in range(0, size, _BLOCK):
         check_in()
         block = jax.tree.map(lambda leaf, first=first: _padded(leaf[first : first + _BLOCK]), own)
-        log_probs, after = _advance_block(generator, block, shared)
         kept = min(_BLOCK, size - first)
         # Sliced as NumPy arrays: JAX would compile a program for every size.
-        probs.append(np.exp(np.asarray(log_probs, dtype=np.float64)[:kept]))
-        successors.append(jax.tree.map(lambda leaf, kept=kept: np.asarray(leaf)[:kept], after))
-    next_probs = np.concatenate(probs)
-    joined = jax.tree.map(lambda *leaves: np.concatenate(leaves), *successors)
-    after = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), joined)
-    return next_probs / next_probs.sum(axis=1, keepdims=True), _joined(after, shared)
+        result = function(generator, block, shared)
+        found.append(jax.tree.map(lambda leaf, kept=kept: np.asarray(leaf)[:kept], result))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *found)
+
+
+@partial(jax.jit, static_argnames="generator")
+def references_of_block(generator, own, shared):
+    """Return the log-probabilities of the process's `references`, for `in_blocks`."""
+    return jax.vmap(lambda own: generator.references(_joined(own, shared)))(own)
 
 
 def _map_own(function: Any, beliefs: PyTree) -> PyTree:

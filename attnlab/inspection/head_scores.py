@@ -1,0 +1,109 @@
+"""What each attention head looks at: the previous token, earlier matches, the true sources."""
+
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from attnlab.configuration.numerics import fixed_numerics
+from attnlab.configuration.options import present
+from attnlab.generators import AbstractGenerator
+from attnlab.models import AbstractModel
+
+_SEQUENCES, _BLOCK = 500, 50
+# The shares of attention that are measured, in this order.
+MEASURES = ("prefix_match", "previous_token", "true_sources")
+
+
+class HeadScore(NamedTuple):
+    """The mean share of a head's attention on three kinds of positions, with standard errors.
+
+    `prefix_match` are the positions after earlier occurrences of the query's token,
+    `previous_token` is the one before the query, and `true_sources` are those of the process. Each
+    is a mean over the queries that have such positions, and over sequences. It is NaN if there are
+    none, or if the process does not define sources. Layers and heads are counted from 1.
+
+    References:
+        Olsson et al. (2022), "In-context learning and induction heads".
+    """
+
+    layer: int
+    head: int
+    prefix_match: float
+    previous_token: float
+    true_sources: float
+    prefix_match_stderr: float
+    previous_token_stderr: float
+    true_sources_stderr: float
+
+
+@fixed_numerics()
+def head_scores(
+    process: AbstractGenerator, model: AbstractModel, sequences: Int[np.ndarray, "size positions"]
+) -> tuple[HeadScore, ...]:
+    """Return the scores of every self-attention head on the first 500 sequences.
+
+    Args:
+        process: The process of the sequences, at its length.
+        model: A model that predicts at every position.
+        sequences: Visible tokens and the next one, such as the test set.
+
+    Returns:
+        One entry for each layer and head; none for a model without self-attention.
+    """
+    shares = np.asarray(_shares(process, model, jnp.asarray(sequences)[:_SEQUENCES]), np.float64)
+    scores = []
+    for layer, of_layer in enumerate(shares.transpose(1, 2, 3, 0), 1):
+        for head, of_head in enumerate(of_layer, 1):
+            found = [each[np.isfinite(each)] for each in of_head]
+            means = [float(each.mean()) if each.size else np.nan for each in found]
+            errors = [
+                float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else np.nan
+                for each in found
+            ]
+            scores.append(HeadScore(layer, head, *means, *errors))
+    return tuple(scores)
+
+
+@eqx.filter_jit
+def _shares(process, model, sequences):
+    def of_sequence(tokens: Int[Array, " positions"]) -> Float[Array, "layers heads measures"]:
+        visible = tokens[:-1]
+        _, trace = model(visible, jnp.arange(visible.size))
+        places = _places(process, tokens)
+        patterns = [each.pattern for each in trace.attention if each.kind == "self"]
+        each = jax.vmap(partial(_share, places))
+        if not patterns:
+            return jnp.zeros((0, 0, len(MEASURES)))
+        return jnp.stack([each(pattern) for pattern in patterns])
+
+    return jax.lax.map(of_sequence, sequences, batch_size=_BLOCK)
+
+
+def _places(
+    process: AbstractGenerator, tokens: Int[Array, " positions"]
+) -> Bool[Array, "measures query key"]:
+    """Return the positions of each measure."""
+    visible = tokens[:-1]
+    places = jnp.arange(visible.size)
+    query, key = places[:, None], places[None, :]
+    before = jnp.append(-1, visible[:-1])
+    matches = (before[None, :] == visible[:, None]) & (key <= query)
+    sources = process.true_sources(visible)
+    if sources is None:
+        sources = jnp.zeros_like(matches)
+    elif process.has_loss_mask():
+        sources = sources & present(process.loss_mask(tokens))[1:, None]
+    return jnp.stack([matches, key == query - 1, sources])
+
+
+def _share(
+    places: Bool[Array, "measures query key"], pattern: Float[Array, "query key"]
+) -> Float[Array, " measures"]:
+    shares = (places * pattern[None]).sum(axis=2)
+    counted = places.any(axis=2)
+    return (shares * counted).sum(axis=1) / counted.sum(axis=1)

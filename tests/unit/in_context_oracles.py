@@ -1,0 +1,114 @@
+"""Joint laws of processes whose rule is drawn for each sequence: in float64, rule by rule."""
+
+import itertools
+from math import factorial, lgamma, perm
+
+import numpy as np
+
+
+def polya(counts, alpha):
+    """p(tokens) of a row of Dirichlet(alpha), given how often each token was drawn from it."""
+    counts = np.asarray(counts)
+    total = lgamma(alpha * counts.size) - lgamma(alpha * counts.size + counts.sum())
+    return np.exp(total + sum(lgamma(alpha + n) - lgamma(alpha) for n in counts.ravel()))
+
+
+def laws(vocab, length, probability):
+    found = np.zeros((vocab,) * length)
+    for tokens in np.ndindex(found.shape):
+        found[tokens] = probability(tokens)
+    return found
+
+
+def chain_with_prior(k, alpha, prior, length):
+    """Each row, or what rows share, is integrated out in closed form."""
+
+    def probability(tokens):
+        counts = np.zeros((k, k))
+        for last, token in itertools.pairwise(tokens):
+            column = {"dirichlet": token, "rows-equal": token}.get(prior, (token - last) % k)
+            counts[last if prior == "dirichlet" else 0, column] += 1
+        return np.prod([polya(row, alpha) for row in counts]) / k
+
+    return laws(k, length, probability)
+
+
+def chain_of_tables(tables, length):
+    k = tables.shape[1]
+
+    def probability(tokens):
+        steps = list(itertools.pairwise(tokens))
+        return np.mean([np.prod([table[step] for step in steps]) for table in tables]) / k
+
+    return laws(k, length, probability)
+
+
+def repeating(letters, periods, length):
+    def probability(tokens):
+        each = [
+            letters ** -min(float(period), length)
+            * all(tokens[t] == tokens[t - period] for t in range(period, length))
+            for period in periods
+        ]
+        return np.mean(each)
+
+    return laws(letters, length, probability)
+
+
+def followed_again(letters, again, length):
+    def probability(tokens):
+        followers, p = {}, 1 / letters
+        for last, token in itertools.pairwise(tokens):
+            p *= (
+                again * (followers[last] == token) + (1 - again) / letters
+                if last in followers
+                else 1 / letters
+            )
+            followers[last] = token
+        return p
+
+    return laws(letters, length, probability)
+
+
+def recalled(pairs, keys, values, length):
+    """Every draw of keys, values, places and order, as a dictionary of tokens."""
+    places, gap, found = length // 2 - pairs, keys + values, {}
+    for chosen in itertools.permutations(range(keys), pairs):
+        for drawn in itertools.product(range(keys, keys + values), repeat=pairs):
+            both = list(zip(chosen, drawn, strict=True))
+            for at in itertools.permutations(range(places), pairs):
+                rest = [(gap, gap)] * places
+                for place, pair in zip(at, both, strict=True):
+                    rest[place] = pair
+                tokens = (*itertools.chain(*both, *rest), *[gap] * (length % 2))
+                p = 1 / (perm(keys, pairs) * values**pairs * perm(places, pairs))
+                found[tokens] = found.get(tokens, 0) + p
+    return found
+
+
+def recalled_law(pairs, keys, values, length):
+    found = recalled(pairs, keys, values, length)
+    return laws(keys + values + 1, length, lambda tokens: found.get(tokens, 0.0))
+
+
+def paired(size, length):
+    """Two rounds of inputs, more than any length here has."""
+    found = np.zeros((2 * size,) * length)
+    orders = list(itertools.permutations(range(size)))
+    for rule, *rounds in itertools.product(orders, repeat=3):
+        tokens = [token for x in itertools.chain(*rounds) for token in (x, size + rule[x])]
+        found[tuple(tokens[:length])] += 1 / factorial(size) ** 3
+    return found
+
+
+def tree(k, alpha, parents, length):
+    def probability(tokens):
+        counts, p = np.zeros((k, k)), 1.0
+        for token, parent in zip(tokens, parents, strict=False):
+            if parent < 0:
+                p /= k
+            else:
+                counts[tokens[parent], token] += 1
+        return p * np.prod([polya(row, alpha) for row in counts])
+
+    return laws(k, length, probability)

@@ -1,0 +1,39 @@
+"""Scores of heads whose patterns are planted."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from attnlab.generators import Induction
+from attnlab.inspection import head_scores
+from attnlab.models import AbstractModel, AttentionMap, Trace
+
+
+class Planted(AbstractModel):
+    """Two heads: one attends to the token before, one uniformly to the past."""
+
+    vocab: int = eqx.field(static=True)
+
+    def read(self, one_hot, queries):
+        length = len(one_hot)
+        mask = jnp.tri(length, dtype=bool)
+        before = jnp.eye(length, k=-1).at[0, 0].set(1)
+        uniform = mask / mask.sum(axis=1, keepdims=True)
+        pattern = jnp.stack([before, uniform])[:, queries]
+        return jnp.zeros((queries.size, self.vocab)), Trace((AttentionMap(pattern, mask, 0),))
+
+
+def test_planted_heads_have_their_scores():
+    process = Induction(letters=3, repeats="half").at_length(7)
+    sequences = np.array([[0, 1, 2, 0, 0, 1, 2, 0], [1, 2, 0, 2, 1, 2, 0, 2]])
+    before, uniform = head_scores(process, Planted(3), sequences)
+    assert (before.layer, before.head, uniform.head) == (1, 1, 2)
+    assert before.previous_token == 1
+    # Queries 4, 5 and 6 predict the tokens of the loss mask, each from one position.
+    assert before.true_sources == 0
+    assert uniform.true_sources == pytest.approx(np.mean([1 / 5, 1 / 6, 1 / 7]), abs=1e-6)
+    # Of the first sequence: queries 3 to 6 have 1, 2, 1 and 1 matches; of the second: 2, 3 … 6.
+    first = np.mean([1 / 4, 2 / 5, 1 / 6, 1 / 7])
+    second = np.mean([1 / 4, 1 / 5, 2 / 6, 1 / 7])
+    assert uniform.prefix_match == pytest.approx((first + second) / 2, abs=1e-6)

@@ -1,0 +1,126 @@
+"""Processes whose rule is drawn for each sequence: published values, and laws of their own."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from attnlab.configuration.options import OptionError
+from attnlab.generators import (
+    Bijection,
+    CausalTree,
+    InContextMarkov,
+    RecallPairs,
+    log_predictives,
+    sample,
+)
+from attnlab.optimum import ladder, optimum, own_baselines
+from attnlab.testing import check_process
+from tests.unit import in_context_oracles as oracles
+
+# Losses in nats, computed by an independent program that enumerates all sequences.
+CHAIN = {1: 0.6931, 2: 0.6648, 3: 0.6212, 4: 0.6043, 5: 0.5868, 8: 0.5594, 10: 0.5478, 24: 0.5144}
+
+
+def test_the_floor_of_an_unknown_chain():
+    found = optimum(InContextMarkov(), 24)
+    assert found.exact
+    for seen, nll in CHAIN.items():
+        assert found.by_position[seen].nll == pytest.approx(nll, abs=6e-5)
+    three = [best.nll for best in optimum(InContextMarkov(k=3), 5).by_position[1:]]
+    np.testing.assert_allclose(three, [1.0986, 1.0790, 1.0477, 1.0280, 1.0112], atol=6e-5)
+
+
+def test_counts_of_tokens_alone():
+    unigram = own_baselines(InContextMarkov(), 24)["in-context unigram"]
+    found = [unigram.by_position[seen].nll for seen in (4, 10, 24)]
+    np.testing.assert_allclose(found, [0.6363, 0.6000, 0.5814], atol=6e-5)
+    assert unigram.exact
+
+
+def test_the_prediction_is_the_integral_over_a_fine_grid_of_tables():
+    grid = (np.arange(400) + 0.5) / 400
+    # p(1 | 0) and p(1 | 1), with density 1: alpha = 1.
+    first, second = np.meshgrid(grid, grid, indexing="ij")
+    tables = np.stack([np.stack([1 - first, first]), np.stack([1 - second, second])])
+    tokens = (0, 1, 1, 0, 1, 1, 1, 0)
+    rows = np.exp(log_predictives(InContextMarkov(), jnp.array(tokens)))
+    for seen in range(1, len(tokens)):
+        steps = itertools.pairwise(tokens[:seen])
+        weights = np.prod([np.ones_like(first), *(tables[step] for step in steps)], axis=0)
+        expected = (weights * tables[tokens[seen - 1], 1]).sum() / weights.sum()
+        # The midpoint rule over 400 × 400 tables.
+        assert rows[seen, 1] == pytest.approx(expected, abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("tree", "length", "nll"),
+    [
+        (CausalTree(tree="given"), 6, 0.7032),
+        (CausalTree(tree="given", alpha=1.0), 6, 1.0375),
+        (CausalTree(), 7, 0.6436),
+        (CausalTree(alpha=1.0), 7, 1.0236),
+    ],
+)
+def test_the_floor_of_a_causal_tree(tree, length, nll):
+    assert optimum(tree, length).final.nll == pytest.approx(nll, abs=6e-5)
+
+
+@pytest.mark.parametrize(("inputs", "nll"), [(8, 1.3256), (20, 2.1168)])
+def test_the_mean_floor_of_a_bijection(inputs, nll):
+    found = optimum(Bijection(inputs=inputs), 2 * inputs - 1)
+    assert found.final.nll == pytest.approx(nll, abs=6e-5)
+    assert found.exact
+
+
+def test_a_known_pair_is_certain_in_the_second_round():
+    found = optimum(Bijection(inputs=3), 11).by_position
+    assert [best.nll for best in found[7::2]] == [0, 0, 0]
+
+
+def test_recall_with_two_places_holds_the_laws():
+    check_process(
+        RecallPairs(pairs=1, keys=1, values=2).at_length(6),
+        length=7,
+        joint=lambda length: oracles.recalled_law(1, 1, 2, length),
+        draws=5_000,
+    )
+
+
+def test_recall_of_two_pairs_has_the_law_of_all_draws():
+    process, length = RecallPairs(pairs=2, keys=3, values=2).at_length(11), 12
+    law = oracles.recalled(2, 3, 2, length)
+    assert sum(law.values()) == pytest.approx(1)
+    tokens = jnp.array(list(law))
+    rows = jax.vmap(lambda one: log_predictives(process, one))(tokens)
+    chosen = jnp.take_along_axis(rows, tokens[:, :, None], axis=2).sum(axis=(1, 2))
+    np.testing.assert_allclose(np.exp(chosen), list(law.values()), rtol=1e-4)
+    drawn = sample(process, key=jr.key(0), size=500, length=length)
+    assert {tuple(row) for row in drawn.tolist()} <= law.keys()
+
+
+def test_own_baselines_come_between_uniform_and_optimal():
+    baselines = {each.name: each.best for each in ladder(RecallPairs(), 15)}
+    assert baselines["optimal"].nll == 0
+    assert baselines["any value"].nll == pytest.approx(np.log(8), abs=1e-5)
+    assert 0 < baselines["in-context unigram"].nll <= np.log(2)
+    rule = own_baselines(CausalTree(), 6)["rule known"].final
+    # E[H(row)] for Dirichlet(α) rows is ψ(kα + 1) - ψ(α + 1).
+    assert abs(rule.nll - 0.2546) < 4.5 * rule.nll_stderr
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: RecallPairs(pairs=3, keys=2), "`pairs` is 3: there are only 2 `keys`"),
+        (lambda: RecallPairs(pairs=4).at_length(14), "`length` is 14: 4 pairs"),
+        (lambda: CausalTree(parents=(0, 2)), r"`parents` is \(0, 2\): the parent of token 2"),
+        (lambda: CausalTree(tree="given").at_length(7), "`length` is 7: 5 `parents`"),
+    ],
+)
+def test_options_that_do_not_fit_together_are_rejected(make, message):
+    with pytest.raises(OptionError, match=message):
+        make()
