@@ -88,7 +88,7 @@ def test_own_points_are_in_the_address_while_they_are_few(page):
         points = "\n".join(f"{number}, {number % 3}" for number in range(count))
         page.text_area(key="own_points").set_value(points).run()
         assert page.query_params.get("own_points") == (points if count < 10 else None)
-        said = [text.value for text in page.caption if "do not fit into the address" in text.value]
+        said = [text.value for text in page.caption if "too long for a link" in text.value]
         assert len(said) == (count > 10)
     again = open_page("pages/kernel_regression.py", {"curve": "own points", "own_points": points})
     assert again.text_area(key="own_points").value == points
