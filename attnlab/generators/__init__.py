@@ -69,15 +69,8 @@ CHAINS = Registry(
         Parentheses,
     )
 )
-# Processes in which each sequence draws a rule of its own.
-IN_CONTEXT = Registry((InContextMarkov, Induction, RecallPairs, Bijection, CausalTree))
 GENERATORS = Registry(
-    (
-        *(Markov, Recall, NDays, DotMod, HiddenMarkov, HiddenChain),
-        *CHAINS.values(),
-        *IN_CONTEXT.values(),
-        Custom,
-    )
+    (Markov, Recall, NDays, DotMod, HiddenMarkov, HiddenChain, *CHAINS.values(), Custom)
 )
 TASKS = Registry((Cards, Copy, Reverse, Shift, Sort, Translate))
 # Every process that can generate the sequences of an experiment.
@@ -86,7 +79,6 @@ PROCESSES = Registry(parts=(GENERATORS, TASKS))
 __all__ = [
     "CHAINS",
     "GENERATORS",
-    "IN_CONTEXT",
     "PROCESSES",
     "TASKS",
     "AbstractGenerator",

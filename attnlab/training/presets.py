@@ -10,14 +10,11 @@ from attnlab.generators import (
     Cards,
     DotMod,
     HiddenMarkov,
-    InContextMarkov,
-    Induction,
     Markov,
     Mess3,
     NDays,
     RandomRandomXor,
     Recall,
-    RecallPairs,
     Reverse,
 )
 from attnlab.models import (
@@ -29,7 +26,7 @@ from attnlab.models import (
     RNNBottleneckOptions,
     TransformerOptions,
 )
-from attnlab.positions import Learned, Rotary, Scalar
+from attnlab.positions import Learned, Scalar
 from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import WarmUpCosine
 from attnlab.training.steps import Training
@@ -190,48 +187,6 @@ _BELIEFS = {
 }
 
 
-_READING = Training(loss="next", data="fresh", batch=64)
-_TWO_LAYERS = TransformerOptions(layers=2, heads=1, d_attn=16, d_model=16, mlp_width=0)
-_TWO_HEADS = dataclasses.replace(_TWO_LAYERS, heads=2, d_model=32)
-_IN_CONTEXT = {
-    "induction": Preset(
-        "In context",
-        "Induction: copy what followed last time",
-        "Two layers without MLP read sequences that repeat. Two heads learn to work together.",
-        Experiment(
-            generator=Induction(),
-            length=31,
-            model=dataclasses.replace(_TWO_HEADS, position=Rotary()),
-            training=dataclasses.replace(
-                _READING, steps=1_000, learning_rate=0.01, schedule="warm-up-cosine"
-            ),
-        ),
-    ),
-    "icl-markov": Preset(
-        "In context",
-        "A table of its own for each sequence",
-        "Two layers learn to count which token follows which, in each sequence again.",
-        Experiment(
-            generator=InContextMarkov(),
-            length=64,
-            model=_TWO_LAYERS,
-            training=dataclasses.replace(_READING, steps=2_000),
-        ),
-    ),
-    "recall-pairs": Preset(
-        "In context",
-        "Recall the value of a key",
-        "Four pairs of keys and values, asked again later. Two layers of attention find them.",
-        Experiment(
-            generator=RecallPairs(pairs=4),
-            length=31,
-            model=_TWO_HEADS,
-            training=dataclasses.replace(_READING, steps=1_000),
-        ),
-    ),
-}
-
-
 class _Switch(NamedTuple):
     """A change of options of the model or of the training, and the accuracies after it.
 
@@ -361,7 +316,7 @@ def _all_presets() -> dict[str, Preset]:
             "memorise 5,000 fixed ones.",
             experiment,
         )
-    return presets | _TASKS | _BELIEFS | _IN_CONTEXT
+    return presets | _TASKS | _BELIEFS
 
 
 PRESETS = MappingProxyType(_all_presets())

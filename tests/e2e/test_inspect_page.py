@@ -142,7 +142,7 @@ def test_cells_days_and_earlier_steps_are_inspected(inspected):
     changed = _words(page, "chart_next_day")
     truth = re.compile(r"True: (.*?); model")
     assert truth.search(changed).group(1) != truth.search(prediction).group(1)
-    expect(_part(page, "surprise")).to_contain_text("Entropy of the true distribution")
+    expect(_part(page, "surprise")).to_contain_text("entropy of the true distribution")
     # Three clicks go once round the weathers.
     day.click()
     expect(_chart(page, "chart_next_day")).not_to_have_attribute("aria-label", changed)

@@ -45,7 +45,7 @@ def test_links_are_the_first_requests_of_a_fresh_server(new_page, fresh_server):
     expect(train.field("generator")).to_have_value("dotmod")
     expect(train.field("model")).to_have_value("linear")
     assert _address(train) == query
-    for text in ("scores 4 × 4", "A dictionary.", "In code"):
+    for text in ("scores 4 × 4", "works like a dictionary", "In code"):
         expect(lesson.get_by_text(text).last).to_be_visible()
 
 

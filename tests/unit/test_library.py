@@ -291,7 +291,7 @@ def test_runs_are_found_by_an_attnlab_that_has_other_options(tmp_path):
 
 
 def test_a_model_of_another_experiment_is_refused(library):
-    with pytest.raises(ValueError, match="of another experiment"):
+    with pytest.raises(ValueError, match="belongs to another experiment"):
         library.keep(result_of(seed=1, run=run_of(seed=2)))
     assert library.count() == 0
 

@@ -164,8 +164,8 @@ def test_matrices_are_read(text, rows):
         ("nan", "`w_key row 1, column 1` is 'nan': not finite"),
         ("1e999", "not finite"),
         ("2e6", "too large"),
-        ("1\n1\n1\n1", "`w_key` is '4 × 1': larger than"),
-        ("1 1 1 1 1", "`w_key` is '1 × 5': larger than"),
+        ("1\n1\n1\n1", "`w_key` is '4 × 1': too large for"),
+        ("1 1 1 1 1", "`w_key` is '1 × 5': too large for"),
     ],
 )
 def test_what_is_no_matrix_is_refused_by_its_cell(text, words):
