@@ -33,7 +33,7 @@ ensure_shell()
 st.title("Generators", anchor=False)
 st.markdown(
     "A **generator** makes the sequences that models learn from. Its rule is known, so you can "
-    "see what can be learned before training."
+    "see before training what a model can learn."
 )
 draw_notices()
 # Samples come first, but the process is only known from the controls below them.

@@ -66,16 +66,18 @@ class Recall(AbstractGenerator):
     """
 
     name: ClassVar[str] = "recall"
-    summary: ClassVar[str] = "The tokens of a few early days decide the odds of the final one."
+    summary: ClassVar[str] = (
+        "The tokens of a few early days set the probabilities of the final day's token."
+    )
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
     days: tuple[int, ...] = option(
-        (1, 4, 8), "Days whose tokens select the row of the table, counted from 1."
+        (1, 4, 8), "The days, counted from 1, whose tokens select the row of the table."
     )
     table_seed: int = option(0, "Random seed of the table.", low=0, high=999_999)
     variant: str = option(
         "described",
-        "described: the recalled days are independent; published: the days after them are.",
+        "described: recalled days are drawn independently; published: the days after them are.",
         choices=("described", "published"),
     )
     horizon: int = dataclasses.field(default=0)

@@ -275,7 +275,7 @@ def is_parameter(leaf: Any) -> bool:
 READOUTS = MappingProxyType(
     {
         "last": "the last position makes the prediction",
-        "first": "the first position does, which alone sees every token under the published mask",
+        "first": "the first position does, since only it sees every token under the published mask",
     }
 )
 

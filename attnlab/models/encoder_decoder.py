@@ -56,7 +56,7 @@ class EncoderDecoderOptions(AbstractSourceOptions):
     )
     normaliser: str = option(
         "LayerNorm",
-        "LayerNorm: to mean 0 and variance 1; RMSNorm: to mean square 1.",
+        "LayerNorm rescales vectors to mean 0 and variance 1; RMSNorm to mean square 1.",
         choices=tuple(NORMALISERS),
     )
     position: AbstractPosition = option(

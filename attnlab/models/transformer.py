@@ -81,7 +81,7 @@ class TransformerOptions(AbstractModelOptions):
     activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))
     residual: str = option(
         "with",
-        "with: layers add their output to their input; without: they replace it.",
+        "with: layers add their output to their input; without: the output replaces it.",
         choices=("with", "without"),
     )
     normalisation: str = option(
@@ -91,7 +91,7 @@ class TransformerOptions(AbstractModelOptions):
     )
     normaliser: str = option(
         "LayerNorm",
-        "LayerNorm: to mean 0 and variance 1; RMSNorm: to mean square 1.",
+        "LayerNorm rescales vectors to mean 0 and variance 1; RMSNorm to mean square 1.",
         choices=tuple(NORMALISERS),
     )
     position: AbstractPosition = option(
@@ -110,7 +110,8 @@ class TransformerOptions(AbstractModelOptions):
     )
     attention: str = option(
         "plain",
-        "plain: all scores at once; chunked: some at a time, the same result in less memory.",
+        "plain computes all scores at once; chunked computes them in blocks, which needs less "
+        "memory. The result is the same.",
         choices=("plain", "chunked"),
     )
     unembedding: str = option(

@@ -68,7 +68,7 @@ FIRST_PRESET = "three-heads"
 _FIRST = Preset(
     "Start here",
     "Heads find the days that matter",
-    "A transformer with three heads: each finds one of the days that determine the next.",
+    "Each head of this transformer finds one of the three days that determine the next day.",
     Experiment(
         generator=Recall(),
         model=TransformerOptions(layers=1, heads=3, d_model=24),
@@ -177,7 +177,8 @@ _BELIEFS = {
     "rrxor-belief": Preset(
         "Beliefs",
         "rrxor: beliefs spread over layers",
-        "The next token says little about the belief. R² rises from layer to layer.",
+        "The next token says little about the belief. A linear probe recovers it better in each "
+        "later layer.",
         Experiment(
             generator=RandomRandomXor(),
             model=TransformerOptions(layers=4, heads=1, d_model=64),
@@ -312,7 +313,7 @@ def _all_presets() -> dict[str, Preset]:
         presets[f"solved-{name}"] = Preset(
             "Solved",
             f"{name.replace('-', '')}: transformer",
-            "A transformer of one layer learns as well as possible from fresh sequences. It would "
+            "A one-layer transformer reaches the best possible loss on fresh sequences. It would "
             "memorise 5,000 fixed ones.",
             experiment,
         )

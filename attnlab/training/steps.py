@@ -74,7 +74,7 @@ class Training(Options):
     )
     clip: float = option(
         0.0,
-        "Gradient clipping: gradients of larger norm are scaled down to this. 0: no clipping.",
+        "Gradient clipping: a gradient of larger norm is scaled to this norm. 0: no clipping.",
         low=0.0,
         high=1000.0,
     )

@@ -43,7 +43,7 @@ def test_train_speaks_of_no_single_row_and_has_no_days_after_the_last(of_a_task)
     assert not page.exception
     assert "of the attention" not in _sentence(page)
     assert "Runs so far" in _panels(page)
-    assert "Samples from the model, beside the process" not in _panels(page)
+    assert "Samples from the model and from the process" not in _panels(page)
 
 
 def test_inspect_begins_with_the_prediction_of_the_last_target_token(of_a_task):

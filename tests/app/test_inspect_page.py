@@ -138,7 +138,7 @@ def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_trained_on_the_
         page.run()
         assert not page.exception
     (note,) = _example_notes(page)
-    assert "which comes with attnlab" in note
+    assert "It comes with attnlab." in note
     assert "trained for 2,000 steps" in note
     page.button(key="edit_day_4").click().run()
     assert "The next day" in page.session_state["session"].charts

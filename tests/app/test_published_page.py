@@ -29,7 +29,7 @@ def test_it_opens_with_three_pictures_and_says_where_the_numbers_are_from(page):
     assert not page.table
     # Above each dot plot, what its marks are; below it, why some are above the ceiling.
     assert captions(page).count("Small dots are runs") == 2
-    assert captions(page).count("By chance, some runs score above the best possible") == 3
+    assert captions(page).count("Some runs score above the best possible by chance") == 3
     shown = numbers(page, "table")
     assert len(shown) == len(PUBLISHED)
     assert list(shown["English"])[:3] == ["0.498", "–", "0.402"]

@@ -61,7 +61,7 @@ def test_a_run_outlives_its_server_and_is_named_deleted_opened_and_exported(new_
     loss = train.figure("test loss (nats)")
     # It is the same run, and has one row.
     go_to(page, "Laboratory", "Library")
-    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    expect(page.get_by_text("Run 1 of 1.")).to_be_visible()
     _tick(train, 0)
     name = train.part("library_details").get_by_label("name")
     name.fill("*the* first")
@@ -70,11 +70,11 @@ def test_a_run_outlives_its_server_and_is_named_deleted_opened_and_exported(new_
     _click(train, "library_delete")
     expect(page.get_by_text("There are no runs yet.")).to_be_visible()
     _click(train, "library_undo")
-    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    expect(page.get_by_text("Run 1 of 1.")).to_be_visible()
     # Another visitor opens it.
     other = TrainPage(new_page())
     other.page.goto(server.url + "/library?v=2")
-    expect(other.page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    expect(other.page.get_by_text("Run 1 of 1.")).to_be_visible()
     _tick(other, 0)
     expect(other.part("library_actions")).to_contain_text("*the* first")
     _click(other, "library_open_train")
@@ -82,7 +82,7 @@ def test_a_run_outlives_its_server_and_is_named_deleted_opened_and_exported(new_
     assert other.figure("test loss (nats)") == loss
     page = other.page
     go_to(page, "Laboratory", "Library")
-    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    expect(page.get_by_text("Run 1 of 1.")).to_be_visible()
     # The library travels as a file.
     panel = other.open_panel("library_travel")
     with page.expect_download() as download:
@@ -95,4 +95,4 @@ def test_a_run_outlives_its_server_and_is_named_deleted_opened_and_exported(new_
         file = {"name": file_name, "mimeType": "application/octet-stream", "buffer": data}
         panel.locator("input[type=file]").set_input_files(file)
         expect(other.message(told)).to_be_visible()
-    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    expect(page.get_by_text("Run 1 of 1.")).to_be_visible()

@@ -68,8 +68,8 @@ def draw_beliefs(bench: Bench) -> None:
     if not isinstance(form, OptionError) and not has_beliefs(form.generator):
         presets = {n: p for n, p in PRESETS.items() if has_beliefs(p.experiment.generator)}
         draw_preset_choice(
-            "**The selected process has no hidden states.** Choose one below or under "
-            "**process**. The current run stays until you press Start.",
+            "**The selected process has no hidden states.** Choose a process that has "
+            "them, below or under **process**. The current run stays until you press Start.",
             presets,
         )
         return

@@ -193,8 +193,8 @@ def draw_choice(base: Experiment) -> Grid | None:
             on_change=_apply_preset,
             persist_state="session",
             width=290,
-            help="A named comparison. Choosing one sets the controls beside it and, for most, the "
-            "settings of the sidebar.",
+            help="A named comparison. Choosing one sets the controls beside it; most also set the "
+            "sidebar.",
         )
         for name in FIRST:
             _draw_alternatives(name, base)
@@ -205,8 +205,8 @@ def draw_choice(base: Experiment) -> Grid | None:
             key=SEEDS,
             width=130,
             persist_state="session",
-            help="Runs of every setting. They differ in data, initial weights and batches. All "
-            "settings use the same seeds, and the same data if process, length and sizes are "
+            help="Number of runs per setting. They differ in data, initial weights and batches. "
+            "All settings use the same seeds, and the same data if process, length and sizes are "
             "equal.",
         )
         for name in st.session_state.get(MORE, ()):

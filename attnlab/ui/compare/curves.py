@@ -28,7 +28,7 @@ FIGURES = {
 
 
 # The caption of a dot plot, whose legend names the dashes.
-DOTS = f"Small dots are runs, the diamond is their mean, the bar the {OF_SEEDS}."
+DOTS = f"Small dots are runs, the diamond is their mean, and the bar is the {OF_SEEDS}."
 
 
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
@@ -79,7 +79,7 @@ def sampling_text(rows: Sequence[Row], figure: str) -> str:
     # The limit for the largest of so many normal errors.
     if most > normal_quantile(1 - (1 - LEVEL) / (2 * len(found))):
         return f"Some runs score above the best possible by more than chance explains: {text}"
-    return f"By chance, some runs score above the best possible, by at most {text}"
+    return f"Some runs score above the best possible by chance: at most {text}"
 
 
 def figure_shown(rows: Sequence[Row]) -> str:
@@ -137,10 +137,10 @@ def draw_spread(rows: Sequence[Row]) -> None:
             + ".",
         )
     st.caption(
-        "Bars are shares of the variance, grey ticks the shares expected by chance; × is an "
+        "Bars are shares of the variance; grey ticks are the shares expected by chance; × is an "
         "interaction.",
-        help="An analysis of variance. An effect counts as real if its F-test has p < 5 % after "
-        "Holm's correction.",
+        help="This is an analysis of variance. An effect counts as real if its F-test has p < 5 % "
+        "after Holm's correction.",
     )
 
 
@@ -152,7 +152,7 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
         most = "No option has an effect beyond chance."
     else:
         largest = max(real, key=lambda each: each.share)
-        most = f"The largest effect is that of {names[largest]}: {show_percent(largest.share)}."
+        most = f"The largest effect, {show_percent(largest.share)}, is due to {names[largest]}."
     of_seeds, of_options = show_percent(seed.share), show_percent(1 - seed.share)
     return f"The options explain {of_options} of the spread and the seeds {of_seeds}. {most}"
 
@@ -212,6 +212,6 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
             f"the end, in nats: {', '.join(last)}.",
         )
     st.caption(
-        f"Thick lines are means over seeds, bands the {OF_SEEDS} of three or more. Grey dashes "
-        "are the best possible result and a uniform guess, if all settings share them."
+        f"Thick lines are means over seeds; bands are the {OF_SEEDS}, for three or more seeds. "
+        "Grey dashes are the best possible result and a uniform guess, if all settings share them."
     )

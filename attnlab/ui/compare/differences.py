@@ -88,12 +88,12 @@ def _verdict(found: Comparison) -> str:
 def _draw_caption(found: Sequence[Comparison], figure: str) -> None:
     among, few = found[0].among, min(each.difference.n for each in found)
     corrected = (
-        f" The verdict is that of a paired t-test, corrected for all {among} pairs of settings "
+        f" The verdict comes from a paired t-test, corrected for all {among} pairs of settings "
         "(Bonferroni)."
     )
     st.caption(
-        f"Differences are paired by seed, ± half of the {LEVEL:.0%} interval of their mean; "
-        f"{'lower' if figure in _LOSSES else 'higher'} is better."
+        f"Differences are paired by seed, ± half the width of the {LEVEL:.0%} interval of their "
+        f"mean; {'lower' if figure in _LOSSES else 'higher'} is better."
         + corrected * (among > 1)
         + f" {unseen_text(few)}"
     )
@@ -129,8 +129,8 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
         alt=f"Parts of the remaining loss of {len(cells)} settings.",
     )
     st.caption(
-        f"All numbers are in nats, ± half of the {OF_SEEDS}; bounds have {LEVEL:.0%} confidence. "
-        "Vary `data` to separate the effect of limited data.",
+        f"All numbers are in nats, ± half the width of the {OF_SEEDS}; bounds have {LEVEL:.0%} "
+        "confidence. Vary `data` to separate the effect of limited data.",
         help=f"loss − floor is the sum of {', '.join(PARTS.values())}. Where parts cannot be "
         "separated, the last of them shows their sum.",
     )

@@ -97,8 +97,8 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         alt=f"The comparison as a table, {len(rows)} settings.",
     )
     st.caption(
-        f"Select a row to open one of its runs in Inspect. Numbers are means over seeds, ± half of "
-        f"the {OF_SEEDS}. {unseen_text(wanted)}"
+        f"Select a row to open one of its runs in Inspect. Numbers are means over seeds, ± half "
+        f"the width of the {OF_SEEDS}. {unseen_text(wanted)}"
     )
     settings = {label: row.setting.experiment for row, label in zip(rows, labels, strict=True)}
     draw_train_menu({k: each for k, each in settings.items() if each}, "compare_train")

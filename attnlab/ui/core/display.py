@@ -44,7 +44,7 @@ def draw_foot(page: str) -> None:
             "Large type in charts",
             key=_LARGE_TYPE,
             persist_state="session",
-            help="For a projector. The rest of the page grows with the browser's zoom.",
+            help="Enlarges the charts' text. To enlarge the whole page, use the browser's zoom.",
         )
         if page != "words":
             st.page_link(PAGES / "words.py", label="Glossary", icon=":material/menu_book:")

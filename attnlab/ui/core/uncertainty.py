@@ -90,9 +90,10 @@ def unseen_text(seeds: int) -> str:
     """Return text on how many other seeds may still fail, although this many succeeded.
 
     >>> unseen_text(5)
-    'Even if all 5 seeds succeed, up to 43 % of other seeds may fail.'
+    'If all 5 seeds succeed, the failure rate over all seeds can still be up to 43 %.'
     """
     share = 1 - wilson_interval(seeds, seeds).ends[0]
-    return f"Even if all {seeds} seeds succeed, up to {share:.0%} of other seeds may fail.".replace(
-        "%", " %"
+    rate = f"{share:.0%}".replace("%", " %")
+    return (
+        f"If all {seeds} seeds succeed, the failure rate over all seeds can still be up to {rate}."
     )

@@ -70,17 +70,17 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         draw_gap()
         return
     final, days = best.final, np.arange(1, len(best.by_position) + 1)
-    how = "exact" if final.exact else "estimated, ± one standard error"
+    how = "computed exactly" if final.exact else "estimated, ± one standard error"
     with st.container(horizontal=True, gap="medium", key="optimum"):
         draw_metric(
             "ceiling",
             _accuracy(final),
-            f"The highest possible accuracy for {word} {days[-1]} (Bayes accuracy): {how}.",
+            f"The highest possible accuracy for {word} {days[-1]} (Bayes accuracy). It is {how}.",
         )
         draw_metric(
             "floor (nats)",
             _nll(final),
-            f"The lowest possible mean of -log p({word} {days[-1]}) (Bayes loss): {how}.",
+            f"The lowest possible mean of -log p({word} {days[-1]}) (Bayes loss). It is {how}.",
         )
         draw_metric("values", "exact" if final.exact else "estimated")
     ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.by_position])

@@ -44,7 +44,7 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
                 alt=f"Table `{rule.name}` with {len(rule.probs)} rows. Its largest probability is "
                 f"{likeliest[0]:g}, of {likeliest[2]} after {likeliest[1]}.",
             )
-    st.caption("Each row is a past, with the probability of each token after it; it sums to 1.")
+    st.caption("Each row is a probability distribution over the columns, given the row's label.")
 
 
 def draw_process() -> tuple[AbstractGenerator, int] | None:

@@ -28,8 +28,8 @@ _SEQUENCES, _LONG_SEQUENCES, _FEWEST = 256, 48, 4
 _LONG, _VERY_LONG = 24, 32
 _MEANING = {
     "attends": "the model attends to",
-    "depends": "its prediction depends on",
-    "truth": "the truth depends on",
+    "depends": "the model's prediction depends on",
+    "truth": "the true distribution depends on",
 }
 # Titles of the axes; {word} is what the process calls a position.
 _TITLES = {"attends": ("key: {word} attended to →", "← query: {word} that attends")}
@@ -72,7 +72,7 @@ def draw_maps(
         default=mean,
         required=True,
         key="map_over",
-        help="Test sequences, or the edited one above.",
+        help="Show the mean over test sequences, or the edited sequence above.",
     )
     if over == mean:
         found = mean_comparison(experiment, model, test[:size], true, marginals)
@@ -209,11 +209,12 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
         words.append(f"Each cell is the strongest of {block} × {block}.")
     if found.attention:
         words.append(
-            f"A {word} that is strong in “attends” but not in “depends” is attended to, not used."
+            f"A {word} that is strong in “attends” but not in “depends” is attended to but not "
+            "used."
         )
         more.append(
-            f"Attention to other {word}s is not an error in itself: different patterns can predict "
-            "equally well."
+            f"Attention to {word}s that do not matter is not an error in itself: different "
+            "patterns can predict equally well."
         )
     else:
         words.append(
@@ -230,6 +231,6 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
         )
         more.append(
             "The model's dependence in the last row has a standard error of at most "
-            f"{found.depends_stderr[-1].max():.3f} (total variation). The truth {source}."
+            f"{found.depends_stderr[-1].max():.3f} (total variation). The true dependence {source}."
         )
     st.caption(" ".join(words), help=" ".join(more) or None)

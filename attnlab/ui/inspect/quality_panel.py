@@ -148,8 +148,9 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary, word: str) -> 
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
     st.caption(
-        f"How to read it: each value is the mean probability of the next {word} after the last "
-        f"one, {OVER_TEST_SEQUENCES}. Values without ± are equal for every sequence."
+        "How to read it: the row a → b shows the mean probability of b after sequences that end in "
+        "a. ± is one standard error over the test sequences; values without ± are equal for every "
+        "sequence."
     )
 
 
@@ -163,10 +164,10 @@ def _draw_test(found: LikelihoodRatioTest, size: int, word: str) -> None:
         )
     st.caption(
         f"How to read it: could the model have generated the {size:,} observed {word}s? p is how "
-        "often data drawn from the model itself fit as badly.",
-        help="The log-likelihood ratio of the true distribution to the model is compared with "
-        f"that of {found.draws} sets drawn from the model. p is the share with at least the "
-        "observed value.",
+        "often the model itself generates data that fit it at least as badly.",
+        help="The statistic is the log-likelihood ratio of the true distribution to the model. p "
+        f"is the share of {found.draws} data sets drawn from the model with at least the observed "
+        "value.",
     )
 
 
@@ -176,8 +177,8 @@ def _verdict(found: LikelihoodRatioTest, size: int, word: str) -> str:
     least = 1 / (found.draws + 1)
     shown = f"p = {found.p_value:.2g}" if found.p_value > least else f"p ≤ {least:.2g}"
     if found.p_value < _LEVEL:
-        return f"{shown}, the model's distribution differs from the true one"
-    return f"{shown}, at the {_LEVEL:.0%} level {size:,} {word}s do not distinguish the two"
+        return f"{shown}, so the model's distribution differs from the true one"
+    return f"{shown}, so at the {_LEVEL:.0%} level {size:,} {word}s do not distinguish the two"
 
 
 def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> None:

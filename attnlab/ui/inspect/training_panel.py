@@ -82,9 +82,10 @@ def run_to_inspect(run: LiveRun) -> LiveRun:
         return run
     made = example.experiment
     st.info(
-        f"**Example run**, which comes with attnlab: `{made.generator.name}`, {made.length} "
+        f"**Example run**: `{made.generator.name}`, {made.length} "
         f"{made.generator.position_word}s, model `{made.model.name}`, trained for "
-        f"{made.training.steps:,} steps. **Train here** replaces it with a run of your settings.",
+        f"{made.training.steps:,} steps. It comes with attnlab. **Train here** replaces it with a "
+        "run of your settings.",
         icon=":material/inventory_2:",
     )
     return example

@@ -121,7 +121,10 @@ def draw_place(place: SessionLibrary) -> None:
             "Use Export to download them and Import to restore them."
         )
     else:
-        where = "in memory, until the session ends: the library of this machine is not in use."
+        where = (
+            "in memory. Runs are kept until the session ends, because this machine's library is "
+            "not in use."
+        )
     st.caption(as_message(f"{told}, {where}"))
     if place.problem:
         with st.container(horizontal=True, vertical_alignment="center", key="library_problem"):

@@ -308,11 +308,13 @@ def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> No
         },
         column_config=dict(COLUMNS),
         placeholder="–",
-        alt=f"Runs of the library, {len(table)} of them on this page.",
+        alt=f"Table of the library's runs, {len(table)} on this page.",
     )
+    last = min(first + ROWS_ON_PAGE, count)
+    shown = f"Run {last:,}" if last == first + 1 else f"Runs {first + 1:,} to {last:,}"
     st.caption(
-        f"Runs {first + 1:,} to {min(first + ROWS_ON_PAGE, count):,} of {count:,}. Select rows to "
-        "open, compare or export them. Point at a heading to read what it means."
+        f"{shown} of {count:,}. Select rows to open, compare or export them. Point at a heading to "
+        "read what it means."
     )
 
 

@@ -71,9 +71,10 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
                 help=(
                     "Share learned: (uniform − loss) / (uniform − floor). A uniform guess has "
                     "learned 0 %, the optimum 100 %. The floor is the Bayes loss, the lowest "
-                    f"expected loss of any predictor. {OVER_TEST_SEQUENCES}: {OF_OTHER_SEEDS}. An "
-                    "estimated floor adds its own error. Before the arrows: earlier runs of this "
-                    f"session on the same process. {remark}"
+                    "expected loss of any predictor. ± is one standard error over the test "
+                    f"sequences; {OF_OTHER_SEEDS}. An estimated floor adds its own error. "
+                    "Numbers before the arrows are from earlier runs of this session on the same "
+                    f"process. {remark}"
                 ),
             )
 
@@ -107,22 +108,22 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
         draw_metric(
             "test accuracy",
             show_measured(test.accuracy, test.accuracy_stderr),
-            f"Share of {tested} for which the model's most probable token is the true one; "
-            f"{OVER_TEST_SEQUENCES}.",
+            f"Share of {tested} for which the model's most probable token is the true one. ± is "
+            "one standard error over the test sequences.",
         )
         if best is not None:
             draw_metric(
                 "ceiling",
                 known_text(best.final, "accuracy"),
                 f"The accuracy of the best possible prediction from the visible {word}s (Bayes "
-                f"accuracy): " + _source(best.final),
+                f"accuracy). {_source(best.final)}",
             )
         if baselines is not None:
             unigram = next(each.best for each in baselines if each.name == "unigram")
             draw_metric(
                 "majority class",
                 known_text(unigram, "accuracy"),
-                f"The accuracy of always predicting the most common token: {_source(unigram)}",
+                f"The accuracy of always predicting the most common token. {_source(unigram)}",
             )
         draw_metric(
             "test loss (nats)",
@@ -133,7 +134,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             draw_metric(
                 "test loss at step 0",
                 show_measured(first.nll, first.nll_stderr),
-                "The same seed always gives the same initial weights, and so this loss.",
+                "The same seed always gives the same initial weights, and so the same loss at "
+                "step 0.",
             )
         draw_metric("parameters", f"{snapshot.parameters:,}", "Number of trained parameters.")
     remark = "" if best is None else above_best_text(test, best.final)
@@ -149,7 +151,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
 
 
 def _source(best: Best) -> str:
-    return "exact." if best.exact else "estimated, ± one standard error."
+    return f"It is {'computed exactly' if best.exact else 'estimated, ± one standard error'}."
 
 
 # All names are on one line.
@@ -233,7 +235,7 @@ def draw_sequences(run: LiveRun) -> None:
         _draw_sequences(run)
 
 
-@panel("Samples from the model, beside the process", key="sequences", icon="view_week")
+@panel("Samples from the model and from the process", key="sequences", icon="view_week")
 def _draw_sequences(run: LiveRun) -> None:
     stored, snapshot = run.stored(), run.snapshot()
     if stored is None or snapshot.probes is None:

@@ -143,7 +143,7 @@ def _help(row: Row) -> str:
     )
     reached, caution = row.reached, caution_text(row.accuracy, row.learned)
     parts = [
-        f"Mean over runs of these settings, ± half of the {OF_SEEDS}.",
+        f"Mean over runs of these settings, ± half the width of the {OF_SEEDS}.",
         f"Accuracy of each: {each}.",
         f"Loss {interval_text(row.nll)} nats.",
     ]

@@ -162,10 +162,14 @@ def _bar(probability: float | None, kind: str) -> str:
 
 
 def _in_words(picture: Picture, word: str) -> str:
-    marked = ", ".join(map(str, sorted(picture.marked)))
+    marked = [str(position) for position in sorted(picture.marked)]
+    if len(marked) > 1:
+        source = f"{word}s {', '.join(marked[:-1])} and {marked[-1]}"
+    else:
+        source = "".join(f"{word} {position}" for position in marked)
     parts = [
         f"A sample sequence: {' '.join(picture.symbols)}, then a {word} to predict.",
-        f"It depends on {word} {marked}." if marked else "",
+        f"It depends on {source}." if source else "",
     ]
     parts += [
         f"{symbol}: model {'unknown' if model is None else show_percent(model)}, "
