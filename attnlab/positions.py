@@ -124,7 +124,7 @@ class Scalar(AbstractInputPosition):
     """One feature t / period, with the day t counted from 1. The blog's models use period 20."""
 
     name: ClassVar[str] = "scalar"
-    summary: ClassVar[str] = "One extra feature, the position over a constant."
+    summary: ClassVar[str] = "One extra feature: the position divided by a constant."
     trainable: ClassVar[bool] = False
 
     period: float = option(20.0, "The position is divided by this.", low=1.0, high=1000.0)
@@ -226,7 +226,9 @@ class Rotary(AbstractScorePosition):
     """
 
     name: ClassVar[str] = "rotary"
-    summary: ClassVar[str] = "Queries and keys are rotated; a score depends on their distance."
+    summary: ClassVar[str] = (
+        "Queries and keys are rotated, so scores depend on the distance of positions."
+    )
 
     base: float = option(
         10_000.0,

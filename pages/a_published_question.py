@@ -10,15 +10,15 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("A published question", anchor=False)
 st.markdown(
-    "A blog post of May 2023, “Understanding what self-attention is doing”, finds that a linear "
-    "model beats an attention head on sequences of weather days. Here the best possible accuracy "
+    "The blog post “Understanding what self-attention is doing” (May 2023) finds that a linear "
+    "model beats an attention head on weather sequences. Here the best possible accuracy "
     f"({link_to('ceiling')}) is known, so you can see what both models miss, and why."
 )
 
 st.header("The table, reproduced", anchor=False, divider="gray")
 st.markdown(
-    "The linear model wins on every process but `markov`, where the seeds show no difference. On "
-    "`recall` and `dotmod` both models stay far below the ceiling."
+    "The linear model wins on every process but `markov`, where the difference is within the "
+    "noise. On `recall` and `dotmod` both models stay far below the ceiling."
 )
 fragment(draw_table, key="published_table")()
 
@@ -27,8 +27,8 @@ fragment(draw_ladder, key="published_ladder")()
 
 st.header("The same processes, other models", anchor=False, divider="gray")
 st.markdown(
-    "On `recall` and `dotmod`, `mlp`, `conv` and `rnn` learn at least 90 % of what is possible; "
-    "`linear` and a single `attention` head learn less than half."
+    "`mlp`, `conv` and `rnn` learn at least 90 % of what is possible on `recall` and `dotmod`. "
+    "There `linear` and a single `attention` head learn less than half."
 )
 fragment(draw_models, key="published_zoo")()
 

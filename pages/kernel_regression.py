@@ -34,14 +34,14 @@ draw_equalities(curve)
 
 st.header("Attention learns the kernel", anchor=False, divider="gray")
 st.markdown(
-    "One bandwidth treats both features equally; W_Q and W_K can learn the difference. Their "
-    "scores are −‖x W_Q − xᵢ W_K‖²/2, and the loss is the leave-one-out error."
+    "One bandwidth treats both features equally; W_Q and W_K can learn to weight them "
+    "differently. Their scores are −‖x W_Q − xᵢ W_K‖²/2, and the loss is the leave-one-out error."
 )
 draw_metric()
 st.markdown(
     "**Try this**: choose `slanted`, where neither feature alone is irrelevant. Then choose "
-    "`round`, where the fixed kernel has the right shape. There the learned one is better only on "
-    "its training points."
+    "`round`, where the fixed kernel has the right shape. There the learned kernel is better only "
+    "on the training points."
 )
 
 draw_in_code(

@@ -20,15 +20,15 @@ draw_views(one, other)
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
 st.markdown(
-    "In a sinusoidal encoding each pair (sin, cos) turns by a fixed angle, whatever t is. So “k "
-    "positions ago” is one linear map, which a head can learn."
+    "From t to t + k, each pair (sin, cos) of a sinusoidal encoding turns by the same angle for "
+    "every t. So “k positions ago” is one linear map, which a head can learn."
 )
 draw_shifts(one, other)
 
 st.header("In the scores instead of the input", anchor=False, divider="gray")
 st.markdown(
     "`rotary` turns queries and keys by an angle that grows with their position, so their "
-    "product depends only on the distance. `alibi` lowers the score with every position of "
+    "product depends only on the distance. `alibi` lowers the score in proportion to the "
     "distance. Here query and key are the same vector at two positions."
 )
 draw_scores(length, width)

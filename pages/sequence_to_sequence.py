@@ -12,8 +12,8 @@ from attnlab.ui.train.bench import Bench, draw_bench, draw_bench_foot
 from attnlab.ui.train.runs_panel import follow_run_file
 
 ABOUT = (
-    "The model reads a source sequence and writes a target sequence. The true alignment, which "
-    "source token each target token comes from, is known: you can check the attention against it."
+    "The model reads a source sequence and writes a target sequence. The true alignment "
+    "(the source token of each target token) is known, so you can check the attention against it."
 )
 
 

@@ -16,7 +16,7 @@ st.markdown(
     "and hardly any gradient passes. Dividing by √d keeps the scores at the same size."
 )
 
-st.header("Dot products grow with their width", anchor=False, divider="gray")
+st.header("Dot products grow with the width", anchor=False, divider="gray")
 st.markdown(
     "Queries and keys have independent components of mean 0 and standard deviation σ. Each of "
     "the d products has variance σ⁴, and variances of independent terms add up."
@@ -24,11 +24,11 @@ st.markdown(
 draw_dot_products()
 st.markdown(
     "**Try this**: set σ to 2. The variance is d σ⁴, so 1/√d alone no longer keeps the scores at "
-    "size 1: the initial weights matter as much."
+    "size 1: the initial weights matter too."
 )
 
 st.header("The softmax saturates", anchor=False, divider="gray")
-st.markdown("Here the same scores pass through the softmax of one query over several keys.")
+st.markdown("Here a softmax turns the scores of a query for several keys into weights.")
 draw_saturation()
 st.markdown(
     "**Try this**: choose few keys, then many. The fewer the keys, the smaller the width at which "
@@ -41,14 +41,14 @@ st.markdown(
 )
 draw_temperature()
 st.markdown(
-    "**Try this**: press “8 × the vector”, then raise the temperature to 5. Multiplying the "
+    "**Try this**: press “8 × example”, then raise the temperature to 5. Multiplying the "
     "logits by 8 has the same effect as dividing the temperature by 8."
 )
 
 st.header("During training", anchor=False, divider="gray")
 st.markdown(
     "Runs come in pairs that differ only in the factor 1/√d. The gap is the loss minus the best "
-    "possible loss. If it is larger without 1/√d, leaving out the factor costs that much."
+    "possible loss. A larger gap without 1/√d is the cost of leaving out the factor."
 )
 draw_sweep()
 

@@ -31,8 +31,8 @@ def draw_example():
     )
     st.header("Sets, not sequences", anchor=False, divider="gray")
     st.markdown(
-        "Attention without positions sees a set. Here the same head reads the inputs above in "
-        "another order."
+        "Attention without positions or a mask sees a set. Here the same head reads the inputs "
+        "above in another order."
     )
     draw_sets(bench)
     draw_in_code(code_of(bench), lead="This script prints the stages above:")
@@ -41,7 +41,7 @@ def draw_example():
 st.header("Averaging the past, three ways", anchor=False, divider="gray")
 st.markdown(
     "If all scores are zero, causal attention takes the plain mean of the past. A **loop**, a "
-    "**lower-triangular matrix** and a **masked softmax of zeros** all give that mean."
+    "**lower-triangular matrix** and a **masked softmax of zeros** all give this mean."
 )
 fragment(draw_averages)()
 

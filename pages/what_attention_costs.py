@@ -10,9 +10,9 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("What attention costs", anchor=False)
 st.markdown(
-    "Attention compares every token with every other: n² scores for n tokens. Its weights do not "
-    "grow in number with n, but its time and memory do. Count the weights of every family, and "
-    "measure time and memory on this server."
+    "Attention compares every token with every other: n² scores for n tokens. The number "
+    "of weights does not depend on n, but time and memory do. Count the weights of every "
+    "family, and measure time and memory on this server."
 )
 settings = read_settings()
 
@@ -32,7 +32,7 @@ st.header("Time and memory", anchor=False, divider="gray")
 st.markdown(
     "The n² scores need not be in memory at once: a softmax can be summed in chunks (Rabe and "
     "Staats 2021). With chunks of about √n queries and √n keys, only n scores are in memory at a "
-    "time. Time still grows with n². The transformer's option `attention` offers both."
+    "time. Time still grows with n². The transformer's option `attention` selects plain or chunked."
 )
 draw_attention()
 st.markdown(

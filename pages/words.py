@@ -32,7 +32,8 @@ _GROUPS = {
     "Models": {name: kind.summary for name, kind in ALL_MODELS.items()},
     "Positional encodings": {name: kind.summary for name, kind in POSITIONS.items()},
     "Masks": {name: mask.__doc__ for name, mask in MASKS.items()},
-    "Losses and readouts": {name: f"{text}." for name, text in (LOSSES | READOUTS).items()},
+    "Losses": {name: f"{text[0].upper()}{text[1:]}." for name, text in LOSSES.items()},
+    "Readouts": {name: f"{text[0].upper()}{text[1:]}." for name, text in READOUTS.items()},
 }
 
 

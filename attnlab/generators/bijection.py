@@ -38,7 +38,9 @@ class Bijection(AbstractGenerator):
     """
 
     name: ClassVar[str] = "bijection"
-    summary: ClassVar[str] = "Pairs of a random permutation, which each sequence draws for itself."
+    summary: ClassVar[str] = (
+        "Letters and their images under a permutation that each sequence draws."
+    )
     position_word: ClassVar[str] = "token"
 
     inputs: int = option(

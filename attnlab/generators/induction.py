@@ -43,7 +43,7 @@ class Induction(AbstractGenerator):
     """
 
     name: ClassVar[str] = "induction"
-    summary: ClassVar[str] = "Random letters that repeat: what came after a letter comes again."
+    summary: ClassVar[str] = "Random letters that repeat: A B … A is followed by B."
     position_word: ClassVar[str] = "token"
 
     letters: int = option(16, "Number of different letters.", low=2, high=64)

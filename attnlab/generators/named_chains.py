@@ -103,7 +103,7 @@ class LeakyRandomRandomXor(RandomRandomXor):
 
     name: ClassVar[str] = "leaky-rrxor"
     summary: ClassVar[str] = (
-        "Two random bits, then their exclusive or; sometimes any bit comes, and any state follows."
+        "Like `rrxor`, but sometimes the bit and the next hidden state are random."
     )
 
     epsilon: float = _probability(0.1, "Probability of any bit and any next state.")

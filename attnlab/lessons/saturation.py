@@ -177,14 +177,14 @@ CASES = (
         "one score of -inf",
         (-_INF, 0.0, 1.0),
         (True, True, True),
-        "exp(-inf) is exactly 0: an impossible key gets weight 0 and gradient 0.",
+        "exp(-inf) is exactly 0: a key with this score gets weight 0 and gradient 0.",
     ),
     Case(
         "a row of -inf",
         (-_INF, -_INF, -_INF),
         (True, True, True),
-        "-inf - (-inf) is not a number. A row without a possible key gets zeros instead of its "
-        "softmax: the query attends to nothing.",
+        "-inf - (-inf) is not a number. A row with no finite score gets zeros as weights: the "
+        "query attends to nothing.",
     ),
     Case(
         "every key masked",
@@ -204,8 +204,8 @@ CASES = (
         "a score of +inf",
         (_INF, 0.0, 1.0),
         (True, True, True),
-        "inf/inf has no right answer. The result is not hidden: a run with such a score ends "
-        "with a message instead of training on with an arbitrary pattern.",
+        "inf/inf is undefined, so the weights stay nan. A run with such a score ends with an "
+        "error message.",
     ),
 )
 

@@ -32,7 +32,9 @@ class ConvOptions(AbstractModelOptions):
     """
 
     name: ClassVar[str] = "conv"
-    summary: ClassVar[str] = "Causal convolutions: each position sees those at fixed distances."
+    summary: ClassVar[str] = (
+        "Causal convolutions: each position sees earlier ones at fixed distances."
+    )
     causal: ClassVar[bool] = True
 
     layers: int = option(3, "Number of layers.", low=1, high=8)

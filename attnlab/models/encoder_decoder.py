@@ -39,7 +39,7 @@ class EncoderDecoderOptions(AbstractSourceOptions):
     """
 
     name: ClassVar[str] = "encoder-decoder"
-    summary: ClassVar[str] = "A transformer that reads the source, and one that writes the target."
+    summary: ClassVar[str] = "A transformer encoder reads the source; a decoder writes the target."
 
     layers: int = option(1, "Number of layers in the encoder, and in the decoder.", low=1, high=6)
     heads: int = option(2, "Number of attention heads per layer.", low=1, high=16)

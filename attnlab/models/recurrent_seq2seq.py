@@ -32,7 +32,9 @@ class RNNBottleneckOptions(AbstractSourceOptions):
     """
 
     name: ClassVar[str] = "rnn-bottleneck"
-    summary: ClassVar[str] = "A recurrent network passes its last state to one that writes."
+    summary: ClassVar[str] = (
+        "A recurrent encoder passes only its last state to a recurrent decoder."
+    )
 
     hidden_size: int = option(32, "Width of each state.", low=1, high=256)
     cell: str = option("tanh", f"Update rule of a state. {_CELL_HELP}", choices=tuple(CELLS))

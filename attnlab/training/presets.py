@@ -132,7 +132,7 @@ _TASKS = {
     "cards-encoder-decoder": Preset(
         _SEQUENCES,
         "Sort a hand: encoder-decoder",
-        "A transformer reads a hand of five cards, and another writes them in order.",
+        "A transformer encoder reads a hand of five cards; a decoder writes them in order.",
         Experiment(
             generator=Cards(),
             model=EncoderDecoderOptions(),
@@ -142,13 +142,13 @@ _TASKS = {
     "cards-rnn-attention": Preset(
         _SEQUENCES,
         "Sort a hand: RNN with attention",
-        "A recurrent network writes five cards in order. It attends to all states of another.",
+        "A recurrent decoder writes five cards in order. It attends to all encoder states.",
         Experiment(generator=Cards(), model=RNNAttentionOptions(hidden_size=64), training=_WRITING),
     ),
     "cards-bottleneck": Preset(
         _SEQUENCES,
         "Sort a hand: RNN, last state only",
-        "The same width and steps as with attention, but only the last state is passed on.",
+        "Width and steps are as with attention, but the decoder gets only the last state.",
         Experiment(
             generator=Cards(), model=RNNBottleneckOptions(hidden_size=64), training=_WRITING
         ),
@@ -156,7 +156,7 @@ _TASKS = {
     "reverse-rnn-attention": Preset(
         _SEQUENCES,
         "Reverse letters: RNN with attention",
-        "A recurrent network writes ten letters backwards. Its alignment is a diagonal.",
+        "A recurrent network writes ten letters backwards. The true alignment is a diagonal.",
         Experiment(generator=Reverse(), model=RNNAttentionOptions(), training=_WRITING),
     ),
 }

@@ -65,7 +65,7 @@ def test_positions_too_alike_are_told(page):
     (warning,) = (text.value for text in page.warning if "`sinusoidal`" in text.value)
     assert "needs large weights" in warning
     # 44 is close to seven turns of 2π, and 20 of 64 positions have one that is 44 later.
-    assert "all 20 pairs of positions 44 apart are the most similar" in warning
+    assert "the 20 pairs of positions 44 apart are the most similar" in warning
 
 
 def test_presets(page):

@@ -115,7 +115,7 @@ def test_runs_are_trained_and_read(page, monkeypatch):
     page.run()
     assert not page.exception
     assert not page.error
-    assert "At d_attn = 4: with 1/√d" in texts(page)
+    assert "At d_attn = 4, with 1/√d: " in texts(page)
     assert len(charts(page)) == 6 + 8
     before = texts(page)
     page.slider(key="sweep_target").set_value(60).run()

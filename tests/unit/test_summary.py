@@ -240,8 +240,8 @@ def test_what_is_better_than_possible_is_counted_in_errors_of_its_test():
         assert beyond_best(row, "exact_match") == []
         said = sampling_text([row], "nll")
         assert said.endswith(
-            f"above the best possible, by at most {0.01 / error:.1f} standard errors of their "
-            "tests."
+            f"above the best possible by chance, by at most {0.01 / error:.1f} standard errors of "
+            "their tests."
         )
         assert sampling_text([row], "accuracy") == ""
     # Of two runs none is five errors better by chance.

@@ -70,7 +70,9 @@ def draw_table() -> None:
     """Draw our runs of the settings of the post's table, beside the post's results."""
     rows = _rows("table")
     labels = tuple(f"{row.process} · {row.model}" for row in rows)
-    post = " Open marks are the post's results, one run each: □ English, △ Japanese."
+    post = (
+        " Open marks are the post's results, one run each: □ English version, △ Japanese version."
+    )
     _draw_dots("The published table", rows, labels, post, published=rows)
     presets = (f"published-{row.process}-{row.model}" for row in rows)
     _draw_details("table", rows, labels, tuple(presets))
@@ -82,7 +84,7 @@ def draw_ladder() -> None:
     rows = tuple(row for row in _rows("ladder") if row.process == process)
     change = present(whole_gain(rows)).difference
     st.markdown(
-        "One change of settings after another takes the post's attention head to the ceiling: "
+        "Changing one setting after another takes the post's attention head to the ceiling: "
         f"**+{change.mean:.3f}** ({show_range(*change.ends)}) on `{process}`."
     )
     switches = switches_of(process)

@@ -84,7 +84,7 @@ def draw_alignments() -> None:
             _draw_task(experiment, each)
     st.caption(
         "Rows are target tokens, columns are source tokens. Each row of the attention sums to 1; "
-        "grey maps have a 1 where the title holds."
+        "in grey maps 1 means yes and 0 means no."
     )
     _draw_meaning()
 

@@ -67,7 +67,7 @@ def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
     largest = float(np.abs(rows).max())
     for column, key, title, values in (
         (left, "inputs", "inputs of sequence 1", rows),
-        (right, "mixed", f"mixed by {name}", mixed),
+        (right, "mixed", f"output of {name}", mixed),
     ):
         column.markdown(f"**{title}**")
         draw_matrix(
@@ -96,7 +96,7 @@ def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
             "A row is the softmax of a query's scaled products with the keys so far, so it depends "
             "on the inputs. This head has random weights."
             if content
-            else "All weights of a row are equal, whatever the inputs are."
+            else "All nonzero weights of a row are equal, whatever the inputs are."
         )
     )
 

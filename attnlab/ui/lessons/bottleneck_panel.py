@@ -90,8 +90,8 @@ def _sentence() -> str:
     found = (_runs(swept(family, HANDS[-1], WIDTHS[-1])) for family in FAMILIES)
     alone, attends = (f"**{show_percent(_interval(runs).mean)}**" for runs in found)
     return (
-        f"With {HANDS[-1]} cards and width {WIDTHS[-1]}, a model without attention sorts "
-        f"{alone} of the hands without a mistake; a model with attention sorts {attends}."
+        f"With {HANDS[-1]} cards and width {WIDTHS[-1]}, the model without attention sorts "
+        f"{alone} of the hands without a mistake. The model with attention sorts {attends}."
     )
 
 
@@ -142,7 +142,7 @@ def _draw_bits() -> None:
     bits, targets = bits_of(task), f"{task.targets():,}".replace(",", r"\,")
     st.latex(rf"\log_2 \binom{{52}}{{{hand}}} = \log_2 {targets} = {bits:.1f}\text{{ bits}}")
     st.markdown(
-        f"There are that many hands of {hand} cards, all equally likely. If the encoder has K "
+        f"There are this many hands of {hand} cards, all equally likely. If the encoder has K "
         f"distinguishable states, hands with the same state get the same output. So at most K "
         f"hands can be correct: with fewer than {bits:.1f} bits some must fail.\n\n"
         f"**Width is not this bound**: {width} numbers of 32 bits have {32 * width} bits. But to "

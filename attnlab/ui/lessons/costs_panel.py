@@ -234,7 +234,7 @@ def _generation_in_words(progress: CostProgress, plan: tuple[TransformerOptions,
         f"At {longest:,}, generation with the cache is "
         f"**{_ratio(found[RECOMPUTED] / found[CACHED])}** times as fast. The cache has layers × "
         f"heads × length × (d_attn + d_value) = {numbers:,} numbers of {_BYTES} bytes, "
-        f"**{numbers * _BYTES / 1e6:,.2f} MB**. Logits differ by at most "
+        f"**{numbers * _BYTES / 1e6:,.2f} MB**. Logits with and without it differ by at most "
         f"{progress.difference:.0e}."
     )
 

@@ -182,8 +182,8 @@ def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
                 "error against the truth",
                 f"{error:.3f}",
                 width="content",
-                help="Root mean square over the curve, without the noise. It is exact for this "
-                "data set, not an estimate.",
+                help="Root-mean-square difference of the fit and the true curve. It is exact for "
+                "this data set, not an estimate.",
             )
 
 
@@ -217,7 +217,8 @@ def draw_equalities(curve: Curve) -> None:
     with st.container(key="agreement"):
         st.markdown(
             f"The weights of the formula and of `attend` differ by at most **{same.float64:.1e}** "
-            f"in float64 and **{same.float32:.1e}** in float32, in which models train."
+            f"in float64. In float32, which training uses, they differ by "
+            f"at most **{same.float32:.1e}**."
         )
         if same.undefined:
             draw_warning(
@@ -226,17 +227,17 @@ def draw_equalities(curve: Curve) -> None:
                 icon=":material/exposure_zero:",
             )
     st.markdown(
-        "**Keys of one norm.** Dot products depend on angles and lengths, Gaussian scores on "
-        "distances. If all keys have the same norm r, they are equivalent:"
+        "**Keys of equal norm.** Dot products depend on angles and lengths, Gaussian scores on "
+        "distances. If all keys have the same norm r, both give the same weights:"
     )
     st.latex(
         r"-\frac{\lVert q - k_i \rVert^2}{2h^2} = \frac{q \cdot k_i}{h^2} - "
         r"\frac{\lVert q \rVert^2 + r^2}{2h^2}"
     )
     st.markdown(
-        "The last term is the same for every key, and a softmax ignores what all its scores have "
-        "in common. So Gaussian attention is dot-product attention with scale 1/h². Here the "
-        "points of the line are placed on half a circle, where every key has norm 1:"
+        "The last term is the same for every key, so it does not change the softmax. So Gaussian "
+        "attention is dot-product attention with scale 1/h². Here the points of the line are "
+        "placed on half a circle, where every key has norm 1:"
     )
     low, high = float(x.min()), float(x.max())
     bandwidth = curve.bandwidth * np.pi / (high - low)
@@ -263,10 +264,9 @@ def draw_equalities(curve: Curve) -> None:
             },
         )
         st.markdown(
-            f"The table has the five keys nearest to the query x = {curve.query:.3f}. The two "
-            f"patterns differ by at most **{on_one.pattern_difference:.1e}** over all queries and "
-            f"keys, and their scores differ by a constant for each query, up to "
-            f"{on_one.constant_error:.1e}. On the straight line, where norms differ, the "
-            f"patterns differ by up to "
-            f"**{straight.pattern_difference:.2f}**."
+            f"The table shows the five keys nearest to the query x = {curve.query:.3f}. Over "
+            f"all queries and keys, the patterns differ by at most "
+            f"**{on_one.pattern_difference:.1e}**. For each query the scores differ by a constant, "
+            f"up to rounding ({on_one.constant_error:.1e}). On the straight line, where norms "
+            f"differ, the patterns differ by up to **{straight.pattern_difference:.2f}**."
         )

@@ -60,7 +60,7 @@ def _draw_score_profile(position: AbstractScorePosition, length: int, width: int
         f"at {length - 1}.",
         height=240,
     )
-    rounding = f", up to {spread:.0e} of rounding" if spread else ""
+    rounding = f", up to rounding ({spread:.0e})" if spread else ""
     st.caption(f"`{position.name}`: positions at equal distance have equal scores{rounding}.")
 
 
@@ -111,7 +111,7 @@ def _draw_waves(shown: ShownEncoding) -> None:
 
 def _closest_in_words(pair: Closest) -> str:
     if pair.lag is not None:
-        return f"all {pair.ties} pairs of positions {pair.lag} apart are the most similar"
+        return f"the {pair.ties} pairs of positions {pair.lag} apart are the most similar"
     words = f"positions {pair.one + 1} and {pair.other + 1} are the most similar"
     return words + f", as are {pair.ties - 1} other pairs" * (pair.ties > 1)
 

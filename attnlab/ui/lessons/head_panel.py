@@ -203,7 +203,7 @@ def draw_sets(bench: Bench) -> None:
     """Draw how the outputs of three heads change when the inputs are shuffled."""
     inputs = bench.tables["inputs"]
     length, features = inputs.shape
-    seed = linked(st.number_input, "shuffle number", 1, 1000, 1, key="step_shuffle", width=180)
+    seed = linked(st.number_input, "seed of the shuffle", 1, 1000, 1, key="step_shuffle", width=180)
     order = _shuffle(length, seed)
     new, old = (" ".join(str(at + 1) for at in each) for each in (order, range(length)))
     st.markdown(f"The inputs are in the order **{new}** instead of {old}.")
@@ -226,8 +226,8 @@ def draw_sets(bench: Bench) -> None:
         st.markdown("\n".join(lines))
     st.caption(
         "How to read it: the outputs for the shuffled inputs, minus the shuffled outputs. Without "
-        "positions the head sees a set: outputs are permuted like the inputs, and the difference "
-        "is rounding.",
+        "positions or a mask, outputs are permuted like the inputs, and the difference is "
+        "rounding.",
         help="With a causal mask an output depends on its input and on the set of earlier inputs. "
         "It is unchanged where the shuffle leaves this set as it was. Equal inputs also leave "
         "outputs unchanged.",

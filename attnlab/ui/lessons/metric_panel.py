@@ -135,8 +135,9 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         _draw_plane(column, key, metric, task.sample, query - 1)
     _draw_weights(progress.metric)
     st.caption(
-        "The fixed kernel covers a round neighbourhood; the learned one stretches along the "
-        "direction in which nothing changes. Click a point to make it the query, which is ringed.",
+        "The fixed kernel covers a round neighbourhood; the learned one can stretch along a "
+        "direction in which y does not change. Click a point to make it the query, which is "
+        "ringed.",
         help="The size of a point is its weight, and the colour is y. Triangles point down where "
         "y is below 0.",
     )
@@ -151,8 +152,8 @@ def _draw_figures(progress: MetricProgress, task: _Task) -> None:
             (
                 "learned",
                 left_out,
-                "The mean squared error that is minimised. With its eight numbers the learned "
-                "kernel may fit a little of the noise.",
+                "Training minimises this error. With its eight weights the learned kernel may "
+                "fit a little of the noise.",
             ),
         ),
         "MSE against the truth": (

@@ -1,4 +1,4 @@
-"""How dot products grow with their width, and how the softmax then saturates."""
+"""How dot products grow with the width, and how the softmax then saturates."""
 
 import itertools
 
@@ -58,8 +58,8 @@ def draw_dot_products() -> None:
     _draw_variance(right, products, size)
     _draw_formula(products[place], width, size, draws)
     st.caption(
-        "Left: scores of random queries and keys. Right: their variance ± one standard error; a "
-        "straight line that rises with slope 1 is growth in proportion to d.",
+        "Left: scores of random queries and keys. Right: their variance ± one standard error; "
+        "slope 1 means growth in proportion to d.",
         help="Both series use the same N draws. About a third of the points should miss the "
         "theoretical value by more than their bar.",
     )
@@ -180,7 +180,7 @@ def draw_saturation() -> None:
     st.caption(
         "Without 1/√d the patterns collapse onto a single key as d grows. The Jacobian then goes "
         "to 0, and it multiplies every gradient on its way to queries and keys.",
-        help="Points are means over 120 random queries, ± one standard error; dashed lines are a "
+        help="Points are means over 120 random queries, ± one standard error; dashed lines show a "
         "uniform pattern.",
     )
     st.caption(
@@ -198,8 +198,8 @@ def _draw_verdicts(found: dict[str, Saturation], place: int) -> None:
             mean, error = mean_and_error(values.surviving[place])
             st.markdown(
                 f"**{name}**, d = {WIDTHS[place]}: {_in_words(mean, '**')} · "
-                f"lets {show_measured(100 * mean, 100 * error)} % as much gradient pass as a "
-                f"uniform pattern"
+                f"passes {show_measured(100 * mean, 100 * error)} % as much gradient as a uniform "
+                "pattern"
             )
         for name, values in found.items():
             words = [_in_words(row.mean()) for row in values.surviving]

@@ -15,10 +15,10 @@ from attnlab.ui.lessons.kit import draw_figure, valid_or_last
 
 _VECTOR = "0.1, -0.2, 0.3, -0.2, 0.5"
 _PRESETS = {
-    "the vector": _VECTOR,
-    "8 × the vector": "0.8, -1.6, 2.4, -1.6, 4.0",
+    "example": _VECTOR,
+    "8 × example": "0.8, -1.6, 2.4, -1.6, 4.0",
     "all equal": "1, 1, 1, 1, 1, 1, 1, 1",
-    "one impossible": "2, 1, -inf, 0",
+    "one key masked": "2, 1, -inf, 0",
     "huge": "10000, 9999, 0, -10000",
 }
 _MOST = 32

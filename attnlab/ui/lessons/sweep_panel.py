@@ -213,12 +213,10 @@ def _draw_results(
     with st.container(key="sweep_result"):
         st.markdown(said)
     st.caption(
-        f"On the left, marks show when the gap of each seed first fell to {gap:.4f} nats; "
-        "triangles are seeds whose gap stayed above it. On the right is the mean final gap for "
-        "every "
-        "gain.",
-        help="The gap includes what a single head cannot express. The roughly twenty evaluations "
-        "are evenly spaced in the logarithm of the step. Hover over a cell for its standard error "
+        f"Left: the step at which each seed's gap first fell to {gap:.4f} nats; triangles stayed "
+        "above it. Right: the mean final gap for every gain.",
+        help="The gap includes what a single head cannot express. About twenty evaluations are "
+        "evenly spaced in the logarithm of the step. Hover over a cell for its standard error "
         f"over {plan.seeds} seeds.",
     )
 
@@ -244,10 +242,10 @@ def _widest_in_words(tracks: Sequence[Track], gain: int, gap: float, share: floa
     for track in (track for track in tracks if track.d_attn == widest):
         first = steps_to(track, gap)[gain]
         reached = first[np.isfinite(first)]
-        when = f", at a median of {np.median(reached):,.0f} steps" if reached.size else ""
+        when = f" (median {np.median(reached):,.0f} steps)" if reached.size else ""
         final = show_measured(*over_seeds(track.gap[gain, :, -1]), most_places=4)
         said.append(
-            f"{_NAMES[track.scale]} {reached.size} of {first.size} seeds reached {share:.0%}{when}"
-            f", and the final gap was {final} nats"
+            f"At d_attn = {widest}, {_NAMES[track.scale]}: {reached.size} of {first.size} seeds "
+            f"reached {share:.0%}{when}; the final gap was {final} nats."
         )
-    return f"At d_attn = {widest}: {'; '.join(said)}."
+    return " ".join(said)
