@@ -79,7 +79,7 @@ def sampling_text(rows: Sequence[Row], figure: str) -> str:
     # The limit for the largest of so many normal errors.
     if most > normal_quantile(1 - (1 - LEVEL) / (2 * len(found))):
         return f"Some runs score above the best possible by more than chance explains: {text}"
-    return f"Some runs score above the best possible by chance: at most {text}"
+    return f"Some runs score above the best possible by chance, by at most {text}"
 
 
 def figure_shown(rows: Sequence[Row]) -> str:
