@@ -1,4 +1,4 @@
-"""`bijection`: each sequence pairs inputs with outputs by a random permutation of its own."""
+"""`bijection`: each sequence draws a permutation, and pairs inputs with outputs by it."""
 
 import dataclasses
 import math

@@ -57,7 +57,8 @@ class CausalTree(AbstractGenerator):
     tree: str = option(
         "chain",
         "The parent of each token. "
-        + "; ".join(f"{name}: {text}" for name, text in _TREES.items()),
+        + "; ".join(f"{name}: {text}" for name, text in _TREES.items())
+        + ".",
         choices=tuple(_TREES),
     )
     parents: tuple[int, ...] = option(
@@ -113,7 +114,8 @@ class CausalTree(AbstractGenerator):
 
     def rule_in_words(self, length: int) -> str:
         return (
-            f"Token {length} asks: which token follows it, as seen in earlier parents and children?"
+            f"Token {length} asks which token comes after it. Earlier parents and their children "
+            "show the answer."
         )
 
     def start(self) -> TreeTokens:

@@ -1,4 +1,4 @@
-"""`in-context-markov`: each sequence is a Markov chain with a table of its own."""
+"""`in-context-markov`: each sequence is a Markov chain with its own table."""
 
 import dataclasses
 import functools
@@ -63,7 +63,8 @@ class InContextMarkov(AbstractGenerator):
     prior: str = option(
         "dirichlet",
         "Which tables are drawn. "
-        + "; ".join(f"{name.replace('-', ' ')}: {text}" for name, text in _PRIORS.items()),
+        + "; ".join(f"{name.replace('-', ' ')}: {text}" for name, text in _PRIORS.items())
+        + ".",
         choices=tuple(_PRIORS),
     )
     table_count: int = option(8, "Number of known tables.", low=1, high=64, label="known tables")

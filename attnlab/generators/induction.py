@@ -49,7 +49,7 @@ class Induction(AbstractGenerator):
     letters: int = option(16, "Number of different letters.", low=2, high=64)
     repeats: str = option(
         "period",
-        "What repeats. " + "; ".join(f"{name}: {text}" for name, text in _REPEATS.items()),
+        "What repeats. " + "; ".join(f"{name}: {text}" for name, text in _REPEATS.items()) + ".",
         choices=tuple(_REPEATS),
     )
     repeat_probability: float = option(

@@ -86,7 +86,7 @@ def test_every_generator(page, name):
     generator = GENERATORS[name]().at_length(_LENGTH)
     assert len(_charts(page)) == len(generator.tables)
     assert page.latex[0].value.strip("$\n ") == generator.formula
-    # Many symbols have two maps, exact and counted, in the place of one chart.
+    # Many symbols have two maps, exact and counted, instead of one chart.
     maps = generator.vocabulary.size > 8
     assert len(_charts(_opened(page, "Frequencies"))) == 3 + maps
     assert len(_charts(_opened(page, "What matters"))) == 1

@@ -103,7 +103,7 @@ def test_heads_stand_in_the_order_of_what_their_removal_costs(app):
     names = [re.sub(r"layer (\d), head (\d)", r"L\1 H\2", row) for row in table.index]
     assert list(found["head"]) == names
     assert list(found["text"]) == list(table["removed"])
-    # Of the maps, one layer and one head is shown; the last layer makes the prediction.
+    # The map of one layer and head is shown. The last layer makes the prediction.
     shown = [page.session_state["session"].charts["Map: attends"].alt]
     page.selectbox(key="map_layer_2").set_value(0).run()
     shown.append(page.session_state["session"].charts["Map: attends"].alt)

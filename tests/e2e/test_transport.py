@@ -12,6 +12,13 @@ _STANDSTILL_SECONDS = 1.5
 _WATCH_SECONDS = 2
 # Milliseconds that the numbers of the process may take on a busy machine.
 _PATIENCE = 120_000
+# Faster than a test from outside could be, which might come after the compilation.
+_PAUSE_AS_SOON_AS_POSSIBLE = """() => {
+    const timer = setInterval(() => {
+        const button = document.querySelector('.st-key-run_pause button:not([disabled])');
+        if (button) { clearInterval(timer); button.click(); }
+    }, 20);
+}"""
 # A chart is one node, of one kind or the other.
 _DRAWINGS = ".st-key-{key} :is(svg.marks, canvas.marks)"
 _TAG = "nodes => nodes.forEach(node => { node.tagged = true })"
@@ -47,6 +54,16 @@ def test_a_run_is_paused_stepped_resumed_and_reset(bench):
     bench.press("start")
     bench.wait_for("running")
     bench.wait_for_step(1)
+
+
+def test_pause_while_compiling_ends_in_paused(bench):
+    bench.fill("steps", 100_000)
+    bench.page.evaluate(_PAUSE_AS_SOON_AS_POSSIBLE)
+    # A length that no other test chooses, so that it is not compiled yet.
+    bench.slide("length", "End")
+    bench.press("start")
+    assert bench.wait_for("paused").step == 0
+    assert _stands_still(bench)
 
 
 def test_changed_settings_wait_for_one_press(bench):

@@ -144,12 +144,12 @@ def _trained(experiment):
 
 @pytest.mark.slow
 def test_the_advice_leads_from_the_published_head_to_what_can_be_learned():
-    """The way ends where nothing is left to learn.
+    """Every step of the way learns more than the one before it, and the last one nearly all.
 
-    The last run of some seeds stays in a local minimum. Which seeds these are depends on the
-    rounding of the processor.
+    With some seeds a step learns less, or the last run stays in a local minimum. Which seeds these
+    are depends on how the processor rounds: one of two must do.
     """
-    assert any(map(_leads_to_the_best, (2, 1, 0)))
+    assert any(map(_leads_to_the_best, (6, 2)))
 
 
 def _leads_to_the_best(seed):
@@ -166,7 +166,8 @@ def _leads_to_the_best(seed):
         experiment = advice.experiment
     assert len(shares) <= 6
     best = ladder(experiment.generator, experiment.length)[-1].best
-    return shares[-1] == max(shares) > 0.98 and test.accuracy >= best.accuracy - 0.02
+    reached = shares[-1] > 0.98 and test.accuracy >= best.accuracy - 0.02
+    return reached and shares == sorted(shares)
 
 
 def _smaller(experiment):

@@ -58,6 +58,8 @@ _SECONDS = 0.5
 # While the run trains, probes take at most this share of the time.
 _SHARE = 0.2
 _THUMBNAIL = 120
+# Fewer different points than this are drawn larger.
+_SPARSE = 200
 _ALL = "all"
 _SITE, _POSITION, _CORNERS = "belief_site", "belief_position", "belief_corners"
 
@@ -185,7 +187,7 @@ def _choose_corners(states: Sequence[str]) -> tuple[int, ...]:
         placeholder="principal components",
         key=_CORNERS,
         persist_state="session",
-        width=260,
+        width=340,
         help="Choose three hidden states for the corners of a triangle. All other states then lie "
         "at its centre. Without a choice you see the two directions in which beliefs vary most.",
     )
@@ -251,7 +253,9 @@ def _draw_plane(
 def _address(plane: Plane, beliefs: np.ndarray, exact: np.ndarray, at: slice, **size: int) -> str:
     shown = plane._replace(by_position=plane.by_position and beliefs[:, at].shape[1] > 1)
     colours = belief_colours(exact[:, at]).reshape(-1, 3)
-    return simplex_address(shown.of(beliefs[:, at]), colours, **size)
+    points = shown.of(beliefs[:, at])
+    is_sparse = len(np.unique(points.round(3), axis=0)) < _SPARSE
+    return simplex_address(points, colours, dot=6 if is_sparse else 2, **size)
 
 
 def _draw_thumbnails(
