@@ -143,11 +143,11 @@ def ladder(
     `uniform`: all tokens equally probable. `unigram`: the distribution of the final token.
     `order-k`: the best prediction from the last k visible tokens, p(final | last k). `linear`: the
     multinomial logistic predictor with the lowest expected loss on all visible tokens; a process
-    with `references` has these in its place. `optimal`: p(final | all visible tokens). Results are
+    with `references` has these instead. `optimal`: p(final | all visible tokens). Results are
     exact with at most `most` beliefs (default 3^12); otherwise they come from a sample, with
     standard errors, and orders that have more contexts than a sample can fill are left out. If the
-    process has a loss mask, `unigram` is the mean
-    distribution of its tokens, and there is no `order-k` and no `linear`.
+    process has a loss mask, `unigram` is the mean distribution of its tokens, and there is no
+    `order-k` and no `linear`.
     """
     generator = generator.at_length(length)
     baselines = counted_baselines(generator, length, most)
