@@ -66,8 +66,17 @@ with st.container(key="glossary", width=760, gap="xsmall"):
     if not found:
         st.info("No term contains these words. Empty the field to see all terms.")
 
-# On a slow machine the browser looks for the anchor before all terms are drawn.
+# Terms and formulas that are drawn late move the others, so the term of the address stays in view
+# until the reader scrolls.
 st.html(
-    "<script>document.getElementById(location.hash.slice(1))?.scrollIntoView()</script>",
+    """<script>
+{
+  const show = () => document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  const drawn = new ResizeObserver(show);
+  drawn.observe(document.querySelector('[data-testid="stMainBlockContainer"]'));
+  for (const name of ["wheel", "touchstart", "pointerdown", "keydown"])
+    addEventListener(name, () => drawn.disconnect(), { once: true });
+}
+</script>""",
     unsafe_allow_javascript=True,
 )
