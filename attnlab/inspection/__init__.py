@@ -21,7 +21,7 @@ from attnlab.inspection.belief_probes import (
     probe_beliefs,
     probe_sites,
 )
-from attnlab.inspection.head_scores import HeadScore, head_scores
+from attnlab.inspection.head_scores import HeadScore, head_scores, role_of
 from attnlab.inspection.predictions import (
     Comparison,
     Transitions,
@@ -52,6 +52,14 @@ from attnlab.inspection.quality import (
     surprise,
 )
 from attnlab.inspection.steering import Steered, steer
+from attnlab.inspection.strategies import (
+    References,
+    Strategies,
+    changes_of_nearest,
+    expected_loss,
+    references_of,
+    strategies,
+)
 from attnlab.inspection.targets import SourceInfluence, source_influence
 from attnlab.inspection.what_happened import WhatHappened, in_words, what_happened
 
@@ -70,9 +78,11 @@ __all__ = [
     "Probe",
     "ProbeResult",
     "Quality",
+    "References",
     "Score",
     "SourceInfluence",
     "Steered",
+    "Strategies",
     "Surprise",
     "Transitions",
     "WhatHappened",
@@ -82,10 +92,12 @@ __all__ = [
     "belief_gap",
     "calibration",
     "can_align",
+    "changes_of_nearest",
     "compare",
     "confusion",
     "depends_on",
     "effect_of",
+    "expected_loss",
     "final_probs",
     "fit_probe",
     "head_scores",
@@ -98,11 +110,14 @@ __all__ = [
     "probe_sites",
     "probs_by_query",
     "quality",
+    "references_of",
     "removals",
     "replacements",
+    "role_of",
     "score",
     "source_influence",
     "steer",
+    "strategies",
     "surprise",
     "transitions",
     "what_happened",

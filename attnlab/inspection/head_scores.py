@@ -41,6 +41,30 @@ class HeadScore(NamedTuple):
     true_sources_stderr: float
 
 
+# A head has a name if it gives this share to what it is named after, and this much more than an
+# untrained one.
+_NAMED, _MORE = 0.4, 0.2
+
+
+def role_of(score: HeadScore, untrained: HeadScore) -> str:
+    """Return the name of a head by what it does, or "" if it does neither.
+
+    An `induction` head attends to the tokens after earlier occurrences of the query's token, and a
+    `previous token` head to the token before. The share must be at least 0.4, and 0.2 above that of
+    the same head before training.
+    """
+    shares = {
+        "induction": (score.prefix_match, untrained.prefix_match),
+        "previous token": (score.previous_token, untrained.previous_token),
+    }
+    found = {
+        name: share
+        for name, (share, before) in shares.items()
+        if share >= _NAMED and share - before >= _MORE
+    }
+    return max(found, key=found.__getitem__, default="")
+
+
 @fixed_numerics()
 def head_scores(
     process: AbstractGenerator, model: AbstractModel, sequences: Int[np.ndarray, "size positions"]

@@ -92,7 +92,7 @@ def _sampled(generator: AbstractGenerator, length: int) -> dict[str, Optimum]:
     key = jr.fold_in(key_of(0), _REFERENCE)
     size = max(2, min(_SAMPLES, _MOST_NUMBERS // ((length + 1) * generator.vocabulary.size)))
     drawn = draw_many(generator, key=key, size=size, length=length + 1)
-    exact, rows = _rows_of(generator, generator.start(), drawn)
+    exact, rows = reference_rows(generator, generator.start(), drawn)
     true, tokens = np.exp(np.asarray(exact, np.float64)), np.asarray(drawn.tokens)[:, :-1]
     found = {}
     for name, log_probs in jax.tree.map(np.asarray, rows).items():
@@ -115,7 +115,12 @@ def _estimate(losses: Float[np.ndarray, " size"], shares: Float[np.ndarray, " si
 
 
 @partial(jax.jit, static_argnames="generator")
-def _rows_of(generator, start, drawn):
+def reference_rows(generator, start, drawn):
+    """Return log p(next token) before every token of drawn sequences: exact, and of references.
+
+    With a latent rule, the references have the prediction of the `RULE_KNOWN` too.
+    """
+
     def of_sequence(one):
         tokens, latent = one
 

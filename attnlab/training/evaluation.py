@@ -111,7 +111,7 @@ def evaluate(
         losses, rights = _of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
         counted = np.asarray(loss_mask)[:, 1:]
         each = _mean_where(losses, counted), _mean_where(rights, counted)
-        found = _mean_figures(*each)._replace(by_position=_by_position(losses, counted))
+        found = _mean_figures(*each)._replace(by_position=loss_of_positions(losses, counted))
     if exact is None:
         return found
     excess, stderr = _mean_and_error(each[0] - exact)
@@ -196,10 +196,10 @@ def _loss_of_every_token(
     few = max(1, min(_SEQUENCES_BY_POSITION, _TOKENS_BY_POSITION // sequences.shape[1]))
     nll, _ = _tested(_test_first, model, sequences, few)
     nll = np.asarray(nll, dtype=np.float64)
-    return _by_position(nll, np.ones_like(nll, dtype=bool))
+    return loss_of_positions(nll, np.ones_like(nll, dtype=bool))
 
 
-def _by_position(
+def loss_of_positions(
     nll: Float[np.ndarray, "size tokens"], counted: Bool[np.ndarray, "size tokens"]
 ) -> LossByPosition | None:
     """Return the means over sequences at every position that counts in some of them."""

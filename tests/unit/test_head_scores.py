@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Induction
-from attnlab.inspection import head_scores
+from attnlab.inspection import HeadScore, head_scores, role_of
 from attnlab.models import AbstractModel, AttentionMap, Trace
 
 
@@ -37,3 +37,12 @@ def test_planted_heads_have_their_scores():
     first = np.mean([1 / 4, 2 / 5, 1 / 6, 1 / 7])
     second = np.mean([1 / 4, 1 / 5, 2 / 6, 1 / 7])
     assert uniform.prefix_match == pytest.approx((first + second) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "previous", "role"),
+    [(0.9, 0.05, "induction"), (0.5, 0.6, "previous token"), (0.55, 0.3, ""), (0.1, 0.1, "")],
+)
+def test_a_head_is_named_by_what_it_does_more_than_before(prefix, previous, role):
+    before = HeadScore(1, 1, 0.38, 0.05, 0, 0, 0, 0)
+    assert role_of(before._replace(prefix_match=prefix, previous_token=previous), before) == role
