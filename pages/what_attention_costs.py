@@ -10,9 +10,9 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("What attention costs", anchor=False)
 st.markdown(
-    "Attention compares every token with every other: n² scores for n tokens. The number "
-    "of weights does not depend on n, but time and memory do. Count the weights of every "
-    "family, and measure time and memory on this server."
+    "Attention compares every token with every other: n² scores for n tokens. Its "
+    "number of weights does not depend on n, but its time and memory do. Count the weights of "
+    "every family, and measure time and memory on this server."
 )
 settings = read_settings()
 

@@ -171,12 +171,14 @@ def swept_chart(
 ) -> Chart:
     """Draw a result as a heatmap of two options; `domain` are the ends of the colour scale."""
     number, exact = (".0%", ".1%") if figure == "learned" else (".3f", ".4f")
+    # On a phone there is no room for the whole title beside the colours.
+    title = "learned" if figure == "learned" else TITLES[figure]
     ends = {"values": domain, "form": number, "length": 120}
     return heatmap(
         table,
         x=side(alt.X, "across", f"{titles[0]} →", across),
         y=side(alt.Y, "down", f"← {titles[1]}", down),
-        colour=shade("value", TITLES[figure], SHARES, domain, **ends),
+        colour=shade("value", title, SHARES, domain, **ends),
         tooltip=[
             tip("across:N", titles[0]),
             tip("down:N", titles[1]),

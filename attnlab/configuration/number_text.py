@@ -162,9 +162,13 @@ def show_range(low: float, high: float, *, places: int = 3) -> str:
 
     >>> show_range(0.99965, 1.0), show_range(-0.2, 0.25, places=1)
     ('0.9997 to 1.0000', '−0.2 to 0.2')
+    >>> show_range(-0.2, 4.1, places=0)
+    '0 to 4'
     """
     while low < high and f"{low:.{places}f}" == f"{high:.{places}f}" and places < _MOST_PLACES:
         places += 1
+    # A number that rounds to zero has no sign.
+    low, high = round(low, places) + 0.0, round(high, places) + 0.0
     return f"{low:.{places}f} to {high:.{places}f}".replace("-", "−")
 
 

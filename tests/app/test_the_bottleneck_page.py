@@ -31,9 +31,9 @@ def test_every_part_is_there_and_says_what_it_shows(page):
     for section, count, words in (
         ("Cards", 2, "With 10 cards and width 128, the model without attention sorts **"),
         ("Letters backwards", 0, "points ("),
-        ("One decoder step", 3, "step 1 writes"),
+        ("One decoder step", 3, "Step 1 writes"),
         ("Copy, reverse, sort", 7, "One small model per task"),
-        ("Kinds of attention", 3, "The formula is the same three times"),
+        ("Kinds of attention", 3, "Three kinds of attention use the same formula"),
     ):
         assert len(charts(opened(page, section))) == count
         assert not page.error
@@ -95,7 +95,7 @@ def test_every_stage_of_a_step_is_written_out(page):
     page.number_input(key="decoder_step").set_value(3).run()
     assert latex(page) != before
     assert r"\alpha_{3,5}" in latex(page)
-    assert "written so far **eb**" in texts(page)
+    assert "written so far: **eb**" in texts(page)
 
 
 @pytest.mark.slow

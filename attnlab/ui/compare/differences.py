@@ -99,7 +99,7 @@ def _draw_caption(found: Sequence[Comparison], figure: str) -> None:
     )
 
 
-_NOT_KNOWN = "known only as part of a sum"
+_NOT_KNOWN = "part of a sum"
 
 
 @panel("Where the remaining loss comes from", key="compare_gaps", icon="splitscreen")
@@ -123,9 +123,6 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
         pd.DataFrame(cells),
         hide_index=True,
         key="compare_gap_table",
-        column_config={
-            name: st.column_config.TextColumn(width=200) for name in ("setting", *PARTS)
-        },
         alt=f"Parts of the remaining loss of {len(cells)} settings.",
     )
     st.caption(

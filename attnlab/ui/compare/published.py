@@ -52,7 +52,7 @@ _ABOUT = {
         "the seeds (Holm's correction for all switches of the process)."
     ),
     "zoo": (
-        "Every model has its usual settings and the same training: 1,500 steps of 128 fresh "
+        "Every model has its default settings and the same training: 1,500 steps of 128 fresh "
         "sequences, with a learning rate that falls from 0.01. The attention head has a causal "
         "mask and learned positions."
     ),

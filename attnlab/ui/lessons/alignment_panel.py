@@ -151,8 +151,8 @@ def _places(count: int) -> str:
 def draw_maps() -> None:
     """Draw controls, and the maps of self-, masked and cross-attention for one task."""
     st.markdown(
-        "The formula is the same three times. The mask differs, and so does the origin of queries "
-        "and keys."
+        "Three kinds of attention use the same formula. They differ in the mask and in where "
+        "queries and keys come from."
     )
     with control_row():
         task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task", **KEPT)

@@ -110,7 +110,8 @@ def _draw_settings() -> None:
     )
     st.markdown(
         f"Tests use 2,000 hands. Bars are the {OF_SEEDS}, cut at 0 and 100 %. Training saw "
-        f"{met[0]} of all hands of {HANDS[0]} cards, and {met[1]} of {HANDS[1]}."
+        f"{met[0]} of all sources of {HANDS[0]} cards, in which order counts, and {met[1]} of "
+        f"those of {HANDS[1]}."
     )
     count = len(FAMILIES) * len(HANDS) * len(WIDTHS) * SEEDS
     st.caption(

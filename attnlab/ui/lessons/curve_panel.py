@@ -182,8 +182,8 @@ def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
                 "error against the truth",
                 f"{error:.3f}",
                 width="content",
-                help="Root-mean-square difference of the fit and the true curve. It is exact for "
-                "this data set, not an estimate.",
+                help="Root-mean-square difference between the fit and the true curve. It is exact "
+                "for this data set, not an estimate.",
             )
 
 

@@ -113,8 +113,8 @@ def draw_step() -> None:
     source, written = ([letters[token] for token in each] for each in (tokens, written_by(steps)))
     says, formula = _STAGES[stage]
     st.markdown(
-        f"Source **{''.join(source)}**, written so far "
-        f"**{''.join(written[: t - 1]) or 'nothing yet'}**; step {t} writes "
+        f"Source **{''.join(source)}**; written so far: "
+        f"**{''.join(written[: t - 1]) or 'nothing'}**. Step {t} writes "
         f"**{written[t - 1]}** with probability {step.probabilities.max():.3f}"
         f" (true: {source[-t]})."
     )

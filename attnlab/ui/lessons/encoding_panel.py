@@ -37,7 +37,7 @@ _HEIGHT = 330
 # By button: the values that it sets, by the key of the control.
 _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
-        "Base 50, d = 5, as in “Understanding what self-attention is doing”": {
+        "Blog post, two forms: base 50, d = 5": {
             "pe_length": 50, "pe_width": 5,
             "pe_a": "blog-described", "pe_a_base": 50, "pe_b": "blog-published", "pe_b_base": 50,
         },

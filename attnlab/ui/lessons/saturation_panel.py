@@ -167,7 +167,7 @@ def draw_saturation() -> None:
             figure,
             charts.lines_chart,
             pd.concat(tables, ignore_index=True),
-            charts.level_table({"even": even}, WIDTHS),
+            charts.level_table({"uniform": even}, WIDTHS),
             name=f"{title[0].upper()}{title[1:]} against width",
             alt=f"{title} against width: at d = {WIDTHS[-1]} {scaled:.2f} with 1/√d and "
             f"{unscaled:.2f} without.",

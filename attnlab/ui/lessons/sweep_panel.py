@@ -116,7 +116,7 @@ def _draw_initial(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
         st.columns(2, gap="medium"),
         ("std", "entropy"),
         ("standard deviation of initial scores", "entropy at the start (nats)"),
-        (None, {"even": even}),
+        (None, {"uniform": even}),
         strict=True,
     ):
         tables = []
