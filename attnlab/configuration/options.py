@@ -8,9 +8,10 @@ differences are made by one walk over it, `fields`, and read back by `build`.
 
 import copyreg
 import dataclasses
+import difflib
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from attnlab.configuration.visible_text import invisible_letters, normal
@@ -19,6 +20,8 @@ Value = TypeVar("Value")
 # For a text option, and any text that is read as numbers or symbols: a table may be long.
 MOST_CHARACTERS, MOST_TYPED = 200, 10_000
 _MOST_QUOTED = 60
+# Of more names than this, a message gives the nearest.
+_MOST_NAMES, _NEAREST = 12, 3
 
 
 def present(value: Value | None) -> Value:
@@ -225,10 +228,10 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
     if spec.registry is not None:
         # Scripts may use an unregistered class; links, files and pages need a registered name.
         if not isinstance(value, _base_of(spec.registry)):
-            raise OptionError(name, value, "not a choice", _one_of(spec.registry))
+            raise OptionError(name, value, "not a choice", choose_one_of(spec.registry))
     elif spec.choices:
         if value not in spec.choices:
-            raise OptionError(name, value, "not a choice", _one_of(spec.choices))
+            raise OptionError(name, value, "not a choice", choose_one_of(spec.choices, value))
     elif isinstance(default, str):
         if not isinstance(value, str) or len(value) > MOST_CHARACTERS:
             problem = f"not a text of at most {MOST_CHARACTERS} characters"
@@ -258,8 +261,18 @@ def _base_of(registry: Mapping[str, type]) -> type:
     return next(base for base in first.__mro__ if all(issubclass(kind, base) for kind in rest))
 
 
-def _one_of(names: Any) -> str:
-    return "Choose one of " + ", ".join(f"'{name}'" for name in names)
+def choose_one_of(names: Collection[str], instead_of: Any = "") -> str:
+    """Return the remedy for an unknown name: all names, or of many those most like it.
+
+    >>> choose_one_of(["chain", "pairs"])
+    "Choose one of 'chain', 'pairs'"
+    """
+    shown, listed = list(names), "Choose one of "
+    if len(shown) > _MOST_NAMES:
+        text = str(instead_of)[:_MOST_QUOTED]
+        listed += f"{len(shown)} names, such as "
+        shown = difflib.get_close_matches(text, shown, _NEAREST) or shown[:_NEAREST]
+    return listed + ", ".join(f"'{name}'" for name in shown)
 
 
 def _check_number(name: str, spec: Option, value: Any, *, whole: bool) -> None:

@@ -4,7 +4,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from attnlab.configuration.options import Option, OptionError, default_of, fields, options_of
+from attnlab.configuration.options import (
+    Option,
+    OptionError,
+    choose_one_of,
+    default_of,
+    fields,
+    options_of,
+)
 
 # Number of options that an error lists, so that it stays short.
 _MOST_NAMED = 12
@@ -66,9 +73,8 @@ def from_record(registry: Mapping[str, type], record: Any, *, option_name: str) 
     chosen = record.get("name")
     kind = registry.get(chosen) if isinstance(chosen, str) else None
     if kind is None:
-        names = ", ".join(f"'{name}'" for name in registry)
         refusal = UnregisteredError if isinstance(chosen, str) else OptionError
-        raise refusal(option_name, chosen, "unknown", f"Choose one of {names}")
+        raise refusal(option_name, chosen, "unknown", choose_one_of(registry, chosen))
     specs = options_of(kind)
     unknown = sorted(record.keys() - specs.keys() - {"name"}, key=str)
     if unknown:

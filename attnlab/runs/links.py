@@ -14,6 +14,7 @@ from attnlab.configuration.options import (
     OptionError,
     build,
     check_option,
+    choose_one_of,
     default_of,
     fields,
     label_of,
@@ -262,10 +263,8 @@ class _Reading:
         if spec.registry is not None:
             chosen = default.name if text is None else text
             if chosen not in spec.registry:
-                names = ", ".join(f"'{choice}'" for choice in spec.registry)
-                self.notices.append(
-                    str(OptionError(key, chosen, "unknown", f"Choose one of {names}"))
-                )
+                remedy = choose_one_of(spec.registry, chosen)
+                self.notices.append(str(OptionError(key, chosen, "unknown", remedy)))
                 chosen = default.name
             return spec.registry[chosen]
         if text is None:
