@@ -78,7 +78,7 @@ class AbstractGenerator(Options, abc.ABC):
         """Return the process for `length` visible tokens and the next one to predict.
 
         Most processes are the same at any length. Raises `OptionError` at a length that the process
-        does not allow.
+        does not allow: one below `shortest_length`, or another than its `own_length`.
         """
         return self
 
@@ -113,6 +113,10 @@ class AbstractGenerator(Options, abc.ABC):
     def own_length(self) -> int | None:
         """Return the number of visible tokens if the options fix it, or None if it is free."""
         return None
+
+    def shortest_length(self) -> int:
+        """Return the smallest number of visible tokens that the options allow; 1 by default."""
+        return 1
 
     def next_laws(self) -> Float[np.ndarray, "positions vocab"] | None:
         """Return next-token probabilities by position, if the same for every past, else None.

@@ -59,9 +59,12 @@ class Induction(AbstractGenerator):
     visible: int = dataclasses.field(default=256)
 
     def at_length(self, length: int) -> "Induction":
-        if length < 2:
+        if length < self.shortest_length():
             raise OptionError("length", length, "nothing would repeat", "Choose 2 or more")
         return dataclasses.replace(self, visible=length)
+
+    def shortest_length(self) -> int:
+        return 2
 
     @property
     def vocabulary(self) -> Vocabulary:

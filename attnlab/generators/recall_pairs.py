@@ -57,10 +57,14 @@ class RecallPairs(AbstractGenerator):
             raise OptionError("pairs", self.pairs, problem, f"Choose at most {self.keys}")
 
     def at_length(self, length: int) -> "RecallPairs":
-        if length + 1 < 4 * self.pairs:
-            problem = f"{self.pairs} pairs and their questions need {4 * self.pairs - 1} tokens"
+        if length < (least := self.shortest_length()):
+            problem = f"{self.pairs} pairs and their questions need {least} tokens"
             raise OptionError("length", length, problem, "Choose more, or fewer `pairs`")
         return dataclasses.replace(self, visible=length)
+
+    def shortest_length(self) -> int:
+        # The last value is the token to predict.
+        return 4 * self.pairs - 1
 
     @property
     def vocabulary(self) -> Vocabulary:

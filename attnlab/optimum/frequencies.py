@@ -64,7 +64,7 @@ class Counted:
 def frequencies(generator: AbstractGenerator, length: int, most: int | None = None) -> Frequencies:
     """Return exact frequencies, or those of a sample if there are more than `most` beliefs (3^12).
 
-    A task also uses a sample, since it has as many beliefs as sources.
+    A process with `next_laws`, such as a task, always uses a sample: it has very many beliefs.
     """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size

@@ -140,7 +140,8 @@ def with_class_of_ones_own(kind, **changes):
     own = type("Own", (kind,), changes)()
     if kind in PROCESSES.values():
         base = SMALL_TASK if kind in TASKS.values() else SMALL
-        return dataclasses.replace(base, generator=own)
+        length = max(base.length, own.shortest_length())
+        return dataclasses.replace(base, generator=own, length=length)
     if kind in POSITIONS.values():
         return dataclasses.replace(SMALL, model=dataclasses.replace(SMALL.model, position=own))
     if kind in OPTIMISERS.values():
