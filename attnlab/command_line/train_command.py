@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from attnlab.command_line.parser import CommandProgress
@@ -17,8 +18,10 @@ from attnlab.configuration.environment import bytes_of_machine
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import is_task
+from attnlab.inspection import head_scores
 from attnlab.inspection.targets import check_targets
 from attnlab.models import parameter_count
+from attnlab.optimum import FEW_BELIEFS, optimum
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.option_texts import experiment_parts, read_experiment, usual_experiment
 from attnlab.runs.run_summary import summary_of
@@ -86,6 +89,8 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
         exact = targets.get("exact_match")
         keep(summary_of(ended, "done", figures, seconds, exact_match=exact))
     made = int(ended.state.step) - begun.step
+    if as_json:
+        targets |= _in_context(ended, begun.setup, figures)
     _print_report(ended, targets, figures, seconds, made, as_json=as_json)
     return 0
 
@@ -221,6 +226,32 @@ def _by_position(found: LossByPosition | None) -> dict[str, Any]:
         "mean_test_nll_stderr": found.mean_stderr,
         "test_nll_by_position": dict(zip(found._fields[:3], found, strict=False)),
     }
+
+
+def _in_context(ended: Run, setup: Setup, figures: Evaluation) -> dict[str, Any]:
+    """Return the scores of all heads, and the loss and the floor at every tested position.
+
+    A process that does not define `true_sources` has neither.
+    """
+    experiment = ended.experiment
+    process, length = experiment.generator, experiment.length
+    if process.true_sources(jnp.zeros(length, jnp.int32)) is None:
+        return {}
+    report: dict[str, Any] = {}
+    if experiment.model.every_position:
+        scores = head_scores(process, ended.state.model, np.asarray(setup.test))
+        # JSON has no NaN.
+        report["head_scores"] = [
+            {name: None if value != value else value for name, value in each._asdict().items()}
+            for each in scores
+        ]
+    if (found := figures.by_position) is not None:
+        best = optimum(process, length, FEW_BELIEFS).by_position
+        report["per_position"] = [
+            {"position": position, "nll": nll, "nll_stderr": error, "floor": best[position].nll}
+            for position, nll, error in zip(*found[:3], strict=True)
+        ]
+    return report
 
 
 def _print_report(

@@ -69,8 +69,15 @@ CHAINS = Registry(
         Parentheses,
     )
 )
+# Processes in which each sequence draws its own rule.
+IN_CONTEXT = Registry((InContextMarkov, Induction, RecallPairs, Bijection, CausalTree))
 GENERATORS = Registry(
-    (Markov, Recall, NDays, DotMod, HiddenMarkov, HiddenChain, *CHAINS.values(), Custom)
+    (
+        *(Markov, Recall, NDays, DotMod, HiddenMarkov, HiddenChain),
+        *CHAINS.values(),
+        *IN_CONTEXT.values(),
+        Custom,
+    )
 )
 TASKS = Registry((Cards, Copy, Reverse, Shift, Sort, Translate))
 # Every process that can generate the sequences of an experiment.
@@ -79,6 +86,7 @@ PROCESSES = Registry(parts=(GENERATORS, TASKS))
 __all__ = [
     "CHAINS",
     "GENERATORS",
+    "IN_CONTEXT",
     "PROCESSES",
     "TASKS",
     "AbstractGenerator",

@@ -22,10 +22,11 @@ _REPEATS = {
 
 
 class LettersSeen(NamedTuple):
-    """The letters seen so far, and their number."""
+    """The letters seen so far, their number, and which periods they agree with."""
 
     letters: Int[Array, " positions"]
     seen: Int[Array, ""]
+    agrees: Bool[Array, " periods"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,19 +106,26 @@ class Induction(AbstractGenerator):
         return jnp.arange(tokens.size) > self.periods[-1]
 
     def start(self) -> LettersSeen:
-        return LettersSeen(jnp.full(self.visible + 1, -1, jnp.int32), jnp.int32(0))
+        none = jnp.full(self.visible + 1, -1, jnp.int32)
+        return LettersSeen(none, jnp.int32(0), jnp.ones(len(self.periods), bool))
 
     def update(self, belief: LettersSeen, token: Int[Array, ""]) -> LettersSeen:
-        return LettersSeen(belief.letters.at[belief.seen].set(token, mode="drop"), belief.seen + 1)
+        letters, seen, agrees = belief
+        periods = jnp.asarray(self.periods)
+        repeats = letters[jnp.maximum(seen - periods, 0)] == token
+        return LettersSeen(
+            letters.at[seen].set(token, mode="drop"),
+            seen + 1,
+            agrees & ((seen < periods) | repeats),
+        )
 
     def log_probs(self, belief: LettersSeen) -> Float[Array, " vocab"]:
         if self.repeats == "pairs":
             return self._after_a_pair(belief)
         periods = jnp.asarray(self.periods)
-        letters, seen = belief
+        letters, seen, agrees = belief
         # A period that the letters agree with leaves one free letter less for each repeated one.
         repeated = jnp.maximum(seen - periods, 0)
-        agrees = (_agreement(letters, seen, periods) == repeated).astype(float)
         weights = jax.nn.softmax(jnp.log(agrees) + repeated * jnp.log(self.letters))
         copied = letters[jnp.maximum(seen - periods, 0)]
         is_free = seen < periods
@@ -125,7 +133,7 @@ class Induction(AbstractGenerator):
         return jnp.log(probs + (weights * is_free).sum() / self.letters)
 
     def _after_a_pair(self, belief: LettersSeen) -> Float[Array, " vocab"]:
-        letters, seen = belief
+        letters, seen, _ = belief
         place = _last_follower(letters, seen)
         uniform = jnp.full(self.letters, 1 / self.letters)
         again = (jnp.arange(self.letters) == letters[place]).astype(float)
@@ -163,28 +171,13 @@ class Induction(AbstractGenerator):
         if self.repeats == "pairs":
             found = jax.vmap(lambda t: _last_follower(tokens, t + 1))(places)
             return (places[None, :] == found[:, None]) & (found[:, None] > 0)
-        periods = jnp.asarray(self.periods)
 
-        def of_query(query):
-            seen = query + 1
-            agrees = _agreement(tokens, seen, periods) == jnp.maximum(seen - periods, 0)
-            copied = jnp.where(agrees & (periods <= seen), seen - periods, tokens.size)
-            return jnp.zeros(tokens.size, bool).at[copied].set(True, mode="drop")
+        def of_period(period):
+            agrees = (places < period) | (tokens == jnp.roll(tokens, period))
+            is_copied = places[None, :] == places[:, None] + 1 - period
+            return is_copied & jnp.cumprod(agrees).astype(bool)[:, None]
 
-        return jax.vmap(of_query)(places)
-
-
-def _agreement(
-    letters: Int[Array, " positions"], seen: Int[Array, ""], periods: Int[Array, " periods"]
-) -> Int[Array, " periods"]:
-    """Return, for each period, how many seen letters are equal to the one a period earlier."""
-    places = jnp.arange(letters.size)
-
-    def of_period(period):
-        counted = (places >= period) & (places < seen)
-        return (counted & (letters == jnp.roll(letters, period))).sum()
-
-    return jax.vmap(of_period)(periods)
+        return jax.vmap(of_period)(jnp.asarray(self.periods)).any(axis=0)
 
 
 def _last_follower(letters: Int[Array, " positions"], seen: Int[Array, ""]) -> Int[Array, ""]:

@@ -140,6 +140,22 @@ _LATER: Mapping[str, str] = {
     "rnn-attention_d_attn": "32",
     "rnn-attention_score": "additive",
     "split": "independent",
+    "in-context-markov_k": "2",
+    "in-context-markov_alpha": "1.0",
+    "in-context-markov_prior": "dirichlet",
+    "in-context-markov_table_count": "8",
+    "in-context-markov_table_seed": "0",
+    "induction_letters": "16",
+    "induction_repeats": "period",
+    "induction_repeat_probability": "0.9",
+    "recall-pairs_pairs": "2",
+    "recall-pairs_keys": "8",
+    "recall-pairs_values": "8",
+    "bijection_inputs": "8",
+    "causal-tree_k": "3",
+    "causal-tree_alpha": "0.1",
+    "causal-tree_tree": "chain",
+    "causal-tree_parents": "0,1,1,2,3",
 }
 
 DEFAULTS: Mapping[str, Mapping[str, str]] = dict.fromkeys(("1", LINK_VERSION), _FIRST | _LATER)

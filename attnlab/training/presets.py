@@ -10,11 +10,14 @@ from attnlab.generators import (
     Cards,
     DotMod,
     HiddenMarkov,
+    InContextMarkov,
+    Induction,
     Markov,
     Mess3,
     NDays,
     RandomRandomXor,
     Recall,
+    RecallPairs,
     Reverse,
 )
 from attnlab.models import (
@@ -26,7 +29,7 @@ from attnlab.models import (
     RNNBottleneckOptions,
     TransformerOptions,
 )
-from attnlab.positions import Learned, Scalar
+from attnlab.positions import Learned, Rotary, Scalar
 from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import WarmUpCosine
 from attnlab.training.steps import Training
@@ -188,6 +191,48 @@ _BELIEFS = {
 }
 
 
+_READING = Training(loss="next", data="fresh", batch=64)
+_TWO_LAYERS = TransformerOptions(layers=2, heads=1, d_attn=16, d_model=16, mlp_width=0)
+_TWO_HEADS = dataclasses.replace(_TWO_LAYERS, heads=2, d_model=32)
+_IN_CONTEXT = {
+    "induction": Preset(
+        "In context",
+        "Induction: copy what followed before",
+        "Two layers of attention read letters that repeat. A head of each layer learns its part.",
+        Experiment(
+            generator=Induction(),
+            length=31,
+            model=dataclasses.replace(_TWO_HEADS, position=Rotary()),
+            training=dataclasses.replace(
+                _READING, steps=1_000, learning_rate=0.01, schedule="warm-up-cosine"
+            ),
+        ),
+    ),
+    "icl-markov": Preset(
+        "In context",
+        "Each sequence has its own table",
+        "Two layers learn to count, in each sequence, which token follows which.",
+        Experiment(
+            generator=InContextMarkov(),
+            length=64,
+            model=_TWO_LAYERS,
+            training=dataclasses.replace(_READING, steps=2_000),
+        ),
+    ),
+    "recall-pairs": Preset(
+        "In context",
+        "Recall the value of a key",
+        "Four pairs of keys and values come first. Two layers find the value of each key later.",
+        Experiment(
+            generator=RecallPairs(pairs=4),
+            length=31,
+            model=_TWO_HEADS,
+            training=dataclasses.replace(_READING, steps=1_000),
+        ),
+    ),
+}
+
+
 class _Switch(NamedTuple):
     """A change of options of the model or of the training, and the accuracies after it.
 
@@ -317,7 +362,7 @@ def _all_presets() -> dict[str, Preset]:
             "memorise 5,000 fixed ones.",
             experiment,
         )
-    return presets | _TASKS | _BELIEFS
+    return presets | _TASKS | _BELIEFS | _IN_CONTEXT
 
 
 PRESETS = MappingProxyType(_all_presets())

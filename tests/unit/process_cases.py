@@ -9,12 +9,16 @@ import numpy as np
 
 from attnlab.generators import (
     AbstractGenerator,
+    Bijection,
+    CausalTree,
     Custom,
     DotMod,
     Even,
     GoldenMean,
     HiddenChain,
     HiddenMarkov,
+    InContextMarkov,
+    Induction,
     LeakyRandomRandomXor,
     Markov,
     Mess3,
@@ -22,11 +26,13 @@ from attnlab.generators import (
     Parentheses,
     RandomRandomXor,
     Recall,
+    RecallPairs,
     SimpleNonunifilar,
     ZeroOneRandom,
     noisy,
     product,
 )
+from tests.unit import in_context_oracles as in_context
 from tests.unit import optimum_oracles as oracles
 
 
@@ -81,6 +87,11 @@ def custom(order, table, symbols="a b c"):
     return Case(Custom(symbols=symbols, order=order, table=table), functools.cache(law))
 
 
+def drawn(generator, law, *settings):
+    """A process whose rule is drawn for each sequence."""
+    return Case(generator, functools.cache(functools.partial(law, *settings)))
+
+
 PAIRS = tuple(
     (0.1 * (i + 1), 0.1 * (j + 2), 1 - 0.1 * (i + 1) - 0.1 * (j + 2))
     for i in range(3)
@@ -109,7 +120,43 @@ GOLDEN_EVEN = {
     for ((i, x, j), p), ((k, y, m), q) in itertools.product(GOLDEN.items(), EVEN.items())
 }
 
+KNOWN = InContextMarkov(k=2, alpha=0.5, prior="known-tables", table_count=3)
+OWN_TREE = CausalTree(k=3, alpha=0.7, tree="given", parents=(0, 1, 1))
+
 CASES = {
+    "in-context-markov": drawn(
+        InContextMarkov(k=3, alpha=0.6), in_context.chain_with_prior, 3, 0.6, "dirichlet"
+    ),
+    "in-context-markov-doubly-stochastic": drawn(
+        InContextMarkov(k=3, prior="doubly-stochastic"),
+        in_context.chain_with_prior,
+        3,
+        1.0,
+        "doubly-stochastic",
+    ),
+    "in-context-markov-rows-equal": drawn(
+        InContextMarkov(k=3, prior="rows-equal"), in_context.chain_with_prior, 3, 1.0, "rows-equal"
+    ),
+    "in-context-markov-known-tables": drawn(KNOWN, in_context.chain_of_tables, KNOWN.known_tables),
+    "induction": drawn(Induction(letters=3).at_length(4), in_context.repeating, 3, (1, 2)),
+    "induction-half": drawn(
+        Induction(letters=3, repeats="half").at_length(4), in_context.repeating, 3, (2,)
+    ),
+    "induction-pairs": drawn(
+        Induction(letters=3, repeats="pairs", repeat_probability=0.7).at_length(4),
+        in_context.followed_again,
+        3,
+        0.7,
+    ),
+    "recall-pairs": drawn(
+        RecallPairs(pairs=1, keys=2, values=2).at_length(4), in_context.recalled_law, 1, 2, 2
+    ),
+    "bijection": drawn(Bijection(inputs=3).at_length(4), in_context.paired, 3),
+    "bijection-again": drawn(Bijection(inputs=2).at_length(4), in_context.paired, 2),
+    "causal-tree": drawn(
+        CausalTree(alpha=0.3).at_length(4), in_context.tree, 3, 0.3, (-1, 0, 1, -1, 3)
+    ),
+    "causal-tree-given": drawn(OWN_TREE, in_context.tree, 3, 0.7, (-1, 0, 0, -1, 3)),
     "hidden-chain": chain(
         HiddenChain(
             symbols="a b c",

@@ -33,6 +33,25 @@ def test_train_prints_one_json_object_and_progress_elsewhere(run):
     assert (experiment.length, experiment.training.steps, experiment.model.d_attn) == (4, 20, 2)
 
 
+def test_what_heads_look_at_and_the_floor_by_position_are_reported(run):
+    process = ("--preset", "induction", "--letters", "3", "--length", "7")
+    small = ("--steps", "3", "--batch", "10", "--test-size", "100")
+    status, out, _ = run("train", "--json", *process, *small)
+    assert status == 0
+    report = json.loads(out)
+    assert [(each["layer"], each["head"]) for each in report["head_scores"]] == [
+        (1, 1), (1, 2), (2, 1), (2, 2)
+    ]  # fmt: skip
+    for each in report["head_scores"]:
+        for share in ("prefix_match", "previous_token", "true_sources"):
+            assert 0 < each[share] < 1
+    # From the second repeated letter on. The period is 2, 3 or 4 tokens.
+    rows = report["per_position"]
+    assert [each["position"] for each in rows] == [5, 6, 7]
+    assert [each["nll"] for each in rows] == report["test_nll_by_position"]["nll"]
+    assert all(0 <= each["floor"] < 0.2 < each["nll"] for each in rows)
+
+
 def test_train_without_json_is_for_people(run):
     status, out, _ = run(*(part for part in QUICK if part != "--json"))
     assert status == 0

@@ -41,6 +41,19 @@ def test_counts_of_tokens_alone():
     assert unigram.exact
 
 
+def test_a_known_table_has_its_entropy_rate():
+    grid = (np.arange(500) + 0.5) / 500
+    # p(1 | 0) and p(0 | 1), with density 1, and the stationary probability of 0.
+    up, down = np.meshgrid(grid, grid, indexing="ij")
+    zero = down / (up + down)
+    entropies = [-(p * np.log(p) + (1 - p) * np.log1p(-p)) for p in (up, down)]
+    rate = (zero * entropies[0] + (1 - zero) * entropies[1]).mean()
+    known = own_baselines(InContextMarkov(), 24)["rule known"].final
+    # 24 tokens after a uniform one, the chain is within 0.0001 of its entropy rate.
+    assert abs(known.nll - rate) < 4.5 * known.nll_stderr
+    assert rate == pytest.approx(0.4809, abs=5e-5)
+
+
 def test_the_prediction_is_the_integral_over_a_fine_grid_of_tables():
     grid = (np.arange(400) + 0.5) / 400
     # p(1 | 0) and p(1 | 1), with density 1: alpha = 1.

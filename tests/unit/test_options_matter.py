@@ -35,6 +35,7 @@ VALUES = {
     ("custom", "symbols"): "x y z",
     ("custom", "order"): 2,
     ("custom", "table"): ((0.5, 0.25, 0.25),) * 3,
+    ("causal-tree", "parents"): (0, 1, 2, 2, 2),
     ("training", "clip"): 0.001,
 }
 # What an option needs beside it to have an effect, or to be allowed.
@@ -44,6 +45,10 @@ BESIDE = {
     ("transformer", "temperature"): {"scale": "temperature"},
     ("encoder-decoder", "temperature"): {"scale": "temperature"},
     ("hidden-chain", "initial"): {"first_state": "given"},
+    ("in-context-markov", "table_count"): {"prior": "known-tables"},
+    ("in-context-markov", "table_seed"): {"prior": "known-tables"},
+    ("induction", "repeat_probability"): {"repeats": "pairs"},
+    ("causal-tree", "parents"): {"tree": "given"},
     ("custom", "order"): {"table": ((0.5, 0.25, 0.25),) * 9},
     ("training", "readout"): {"loss": "last"},
     # The steps of Adam are the same whatever its gradients are multiplied by.
