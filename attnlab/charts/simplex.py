@@ -105,7 +105,7 @@ def simplex_address(
     side: int = SIDE,
     dot: int = 2,
 ) -> str:
-    """Return an image of coloured points as a `data:` URL; each pixel has their mean colour."""
+    """Return an image of coloured points as a `data:` URL; each pixel averages their colours."""
     pixels = side * _DOTS
     scale = pixels / (1 + 2 * _MARGIN)
     column, row = np.rint((points + _MARGIN) * scale).astype(int).T

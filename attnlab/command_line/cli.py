@@ -97,7 +97,7 @@ _COMMANDS = MappingProxyType(
 
 
 def main(arguments: Sequence[str] | None = None, progress: CommandProgress | None = None) -> int:
-    """Run one command and return its exit status. `progress` is updated with the progress."""
+    """Run one command and return its exit status; a long command reports to `progress`."""
     fix_numerics()
     values = vars(_parser().parse_args(arguments))
     # Python before 3.13 returns an empty list for the value of `--length=--`.

@@ -111,7 +111,7 @@ class AbstractSourceModel(AbstractModel):
         edits: Sequence[Edit] = (),
         capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Return the result of `write`, with each map placed among all visible tokens.
+        """Return the result of `write`, with each map padded to all visible tokens.
 
         The token that begins the target takes the position of the last source token.
         """

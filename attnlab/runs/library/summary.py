@@ -65,7 +65,8 @@ def check_model(run: RunSummary, experiment: Experiment) -> None:
 def header_of_model(run: RunSummary, data: bytes) -> Header:
     """Return the header of a run's run file; its arrays are checked when it is opened.
 
-    Raises `RunFileError` for an incomplete run file, and for one of another experiment.
+    Raises:
+        RunFileError: If the run file is incomplete, or of another experiment.
     """
     header = header_of(data)
     try:

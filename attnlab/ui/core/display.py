@@ -51,7 +51,7 @@ def draw_foot(page: str) -> None:
 
 
 def draw_metric(label: str, value: str, explanation: str | None = None) -> None:
-    """Draw a number with its label, as wide as they are, and an explanation on demand."""
+    """Draw a number with its label, no wider than both, and an explanation as a tooltip."""
     st.metric(label, value, width="content", help=explanation)
 
 

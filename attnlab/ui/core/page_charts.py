@@ -82,7 +82,7 @@ def _draw_choice() -> None:
                 lambda make=make: make(chart_picture(name, charts[name], dark=dark)),
                 key=f"picture_{kind.lower()}",
             )
-    st.caption(f"“{name}” as you see it, with its text alternative.")
+    st.caption(f"The file shows “{name}” as you see it, below its title and a description.")
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
             st.markdown(f"**{rule.name}**")
             draw_chart(
                 rule_chart(rule_table(rule), rule=rule),
-                name=f"Table {rule.name}",
+                name=f"Probabilities: {rule.name}",
                 alt=f"Table `{rule.name}` with {len(rule.probs)} rows. Its largest probability is "
                 f"{likeliest[0]:g}, of {likeliest[2]} after {likeliest[1]}.",
             )

@@ -108,8 +108,8 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
     st.caption(
-        f"How much more often two {word}s agree than independent ones would. 1 is certainty. "
-        f"{source}"
+        f"How much more often two {word}s agree than independent ones would. 1 means that they "
+        f"always agree. {source}"
     )
 
 

@@ -145,7 +145,7 @@ def _draw_arithmetic(
     st.latex(
         rf"\begin{{aligned}}\text{{share}} &= \frac{{\exp({cell.scaled[key]:.3f} - "
         rf"{_signed(largest)})}}{{\sum_{{{unmasked.size}\ \text{{{word}s}}}} \exp(s - "
-        rf"{_signed(largest)})}} \\[4pt] &= "
+        rf"{_signed(largest)})}} \\[12pt] &= "
         rf"\frac{{{np.exp(cell.scaled[key] - largest):.4f}}}{{{total:.4f}}}"
         rf" = {cell.pattern[key]:.3f}\end{{aligned}}"
     )
@@ -181,7 +181,7 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
     found = model.contributions(jnp.asarray(tokens), query)
     st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))
     st.caption(
-        "How to read it: each bar is what a part adds to the logits after "
+        "How to read it: each number is what a part adds to the logits after "
         f"{experiment.generator.position_word} {query + 1}, in nats, minus the mean over tokens.",
         help="Contributions are direct: what a later part reads from a head counts for the later "
         "part.",
