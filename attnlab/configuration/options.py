@@ -123,8 +123,11 @@ def _as_typed(value: Any, default: Any) -> Any:
 
 
 def options_of(configuration: Any) -> dict[str, Option]:
-    """Return the options of a configuration class or instance by name, in declared order."""
-    fields = dataclasses.fields(configuration)
+    """Return the options of a configuration class or instance by name, in declared order.
+
+    Keyword-only options come last, as in the constructor.
+    """
+    fields = sorted(dataclasses.fields(configuration), key=lambda field: field.kw_only is True)
     return {f.name: f.metadata["option"] for f in fields if "option" in f.metadata}
 
 

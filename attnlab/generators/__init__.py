@@ -33,6 +33,7 @@ from attnlab.generators.induction import Induction
 from attnlab.generators.letters import Copy, Reverse, Shift, Sort, Translate
 from attnlab.generators.markov import Markov
 from attnlab.generators.named_chains import (
+    NAMED,
     Even,
     GoldenMean,
     LeakyRandomRandomXor,
@@ -43,6 +44,7 @@ from attnlab.generators.named_chains import (
     ZeroOneRandom,
 )
 from attnlab.generators.ndays import NDays
+from attnlab.generators.product_chain import ProductChain
 from attnlab.generators.recall import Recall
 from attnlab.generators.recall_pairs import RecallPairs
 from attnlab.generators.tasks import (
@@ -56,19 +58,8 @@ from attnlab.generators.tasks import (
 )
 from attnlab.generators.vocabulary import Outline, RuleTable
 
-# Hidden Markov processes of the literature.
-CHAINS = Registry(
-    (
-        Mess3,
-        RandomRandomXor,
-        LeakyRandomRandomXor,
-        ZeroOneRandom,
-        GoldenMean,
-        Even,
-        SimpleNonunifilar,
-        Parentheses,
-    )
-)
+# Hidden Markov processes of the literature, and their products.
+CHAINS = Registry((*NAMED, ProductChain))
 # Processes in which each sequence draws its own rule.
 IN_CONTEXT = Registry((InContextMarkov, Induction, RecallPairs, Bijection, CausalTree))
 GENERATORS = Registry(
@@ -111,6 +102,7 @@ __all__ = [
     "NDays",
     "Outline",
     "Parentheses",
+    "ProductChain",
     "RandomRandomXor",
     "Recall",
     "RecallPairs",

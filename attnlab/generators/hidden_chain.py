@@ -33,15 +33,20 @@ from attnlab.generators.vocabulary import (
 MOST_STATES, MOST_SYMBOLS = 12, 12
 # A larger matrix is not readable in a formula.
 _MOST_IN_FORMULA = 5
+# Wider tables are not readable on a page.
+_MOST_COLUMNS = 10
 
 Transitions = Float[np.ndarray, "vocab states states"]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class AbstractHiddenChain(AbstractGenerator):
     """T[x, i, j] = p(emit x, go to j | state i), an edge-emitting hidden Markov process.
 
+    Then, with probability `noise`, a uniform token replaces the emitted one.
+
     The belief is log p(current state | past), by the forward filter: after token x it is
-    proportional to Σᵢ bᵢ T[x, i, j]. After an impossible token it is NaN.
+    proportional to Σᵢ bᵢ T'[x, i, j], with the noisy T'. After an impossible token it is NaN.
 
     References:
         Shai et al. (2024), "Transformers represent belief state geometry in their residual stream".
@@ -49,10 +54,22 @@ class AbstractHiddenChain(AbstractGenerator):
 
     position_word: ClassVar[str] = "token"
 
+    noise: float = option(
+        0.0,
+        "Probability that a uniformly random token replaces the emitted one.",
+        low=0.0,
+        high=1.0,
+    )
+
     @property
     @abc.abstractmethod
     def transitions(self) -> Transitions:
         """Return T[x, i, j] = p(emit x, go to j | in i) in float64; sums over x and j are 1."""
+
+    @property
+    def noisy_transitions(self) -> Transitions:
+        """Return T'[x, i, j] = (1 - noise) T[x, i, j] + noise / |vocab| Σ_y T[y, i, j]."""
+        return _with_noise(self.transitions, self.noise)
 
     @property
     def stationary_probs(self) -> Float[np.ndarray, " states"]:
@@ -74,7 +91,7 @@ class AbstractHiddenChain(AbstractGenerator):
         rule = r"p(\text{emit } x,\ \text{go to } j \mid \text{in } i) = T^{(x)}_{ij}"
         if len(self.hidden_states) > _MOST_IN_FORMULA:
             return rule
-        symbols = zip(self.vocabulary.symbols, self.transitions, strict=True)
+        symbols = zip(self.vocabulary.symbols, self.noisy_transitions, strict=True)
         matrices = (
             rf"T^{{(\text{{{name}}})}} = {matrix_latex(rows.tolist())}" for name, rows in symbols
         )
@@ -82,25 +99,30 @@ class AbstractHiddenChain(AbstractGenerator):
 
     @property
     def tables(self) -> tuple[RuleTable, ...]:
-        rows = tuple(map(tuple, np.hstack([*self.transitions]).tolist()))
+        if len(self.hidden_states) * self.vocabulary.size > _MOST_COLUMNS:
+            return ()
+        rows = tuple(map(tuple, np.hstack([*self.noisy_transitions]).tolist()))
         outline = _outline(self.hidden_states, self.vocabulary.symbols)
         return (RuleTable("transitions", outline, rows),)
 
     def rule_in_words(self, length: int) -> str:
-        return (
+        rule = (
             "A hidden state emits each token and moves on. "
             "All past tokens together hint at the state, and so at the next token."
         )
+        if not self.noise:
+            return rule
+        return f"{rule} With probability {self.noise:g} a random token replaces the emitted one."
 
     def is_stationary(self) -> bool:
-        return is_stationary_chain(self.first_probs, self.transitions)
+        return is_stationary_chain(self.first_probs, self.noisy_transitions)
 
     def draw(self, start: Float[Array, " states"], key: Key[Array, ""], length: int) -> Draw:
         """Draw hidden states and the tokens of their moves.
 
         The latent variable is the state after each token, as a number from 0.
         """
-        moves = self.transitions.swapaxes(0, 1)
+        moves = self.noisy_transitions.swapaxes(0, 1)
         rows = jnp.asarray(moves.reshape(len(moves), -1).cumsum(axis=1), dtype=start.dtype)
         first, steps = jr.split(key)
         began = jr.categorical(first, start)
@@ -119,15 +141,19 @@ class AbstractHiddenChain(AbstractGenerator):
         return jnp.log(jnp.asarray(self.first_probs))
 
     def log_probs(self, belief: Float[Array, " states"]) -> Float[Array, " vocab"]:
-        emitted = jnp.log(jnp.asarray(self.transitions.sum(axis=2)))
+        emitted = jnp.log(jnp.asarray(self.noisy_transitions.sum(axis=2)))
         return jax.nn.logsumexp(belief[None] + emitted, axis=1)
 
     def update(
         self, belief: Float[Array, " states"], token: Int[Array, ""]
     ) -> Float[Array, " states"]:
-        moves = jnp.log(jnp.asarray(self.transitions))[token]
+        moves = jnp.log(jnp.asarray(self.noisy_transitions))[token]
         moved = jax.nn.logsumexp(belief[:, None] + moves, axis=0)
         return moved - jax.nn.logsumexp(moved)
+
+
+def _with_noise(transitions: Transitions, noise: float) -> Transitions:
+    return (1 - noise) * transitions + noise * transitions.mean(axis=0)
 
 
 def _outline(states: tuple[str, ...], symbols: tuple[str, ...]) -> Outline:
@@ -237,21 +263,26 @@ class HiddenChain(AbstractHiddenChain):
 
 def as_hidden_chain(chain: AbstractHiddenChain) -> HiddenChain:
     """Return the same process with all its probabilities in a table, to be edited."""
-    return _chain_of(chain.vocabulary.symbols, chain.first_probs, chain.transitions)
+    return _chain_of(chain.vocabulary.symbols, chain.first_probs, chain.noisy_transitions)
 
 
 def noisy(chain: AbstractHiddenChain, noise: float) -> HiddenChain:
     """Return the process with each token replaced, with probability `noise`, by a uniform one.
 
-    T'[x, i, j] = (1 - noise) T[x, i, j] + noise / |vocab| Σ_y T[y, i, j]
+    The noise is part of the table, and adds to that of the process.
 
     Args:
         chain: The process.
         noise: A probability.
     """
-    clean = chain.transitions
-    mixed = (1 - noise) * clean + noise * clean.mean(axis=0)
+    mixed = _with_noise(chain.noisy_transitions, noise)
     return _chain_of(chain.vocabulary.symbols, chain.first_probs, mixed)
+
+
+def paired_transitions(one: AbstractHiddenChain, other: AbstractHiddenChain) -> Transitions:
+    """Return T of two independent processes side by side, over pairs of tokens and of states."""
+    pairs = itertools.product(one.noisy_transitions, other.noisy_transitions)
+    return np.array([np.kron(first, second) for first, second in pairs])
 
 
 def product(one: AbstractHiddenChain, other: AbstractHiddenChain) -> HiddenChain:
@@ -264,7 +295,7 @@ def product(one: AbstractHiddenChain, other: AbstractHiddenChain) -> HiddenChain
     return _chain_of(
         tuple("".join(pair) for pair in pairs),
         np.kron(one.first_probs, other.first_probs),
-        np.array([np.kron(a, b) for a in one.transitions for b in other.transitions]),
+        paired_transitions(one, other),
     )
 
 

@@ -231,3 +231,15 @@ class Parentheses(AbstractHiddenChain):
         opens: Float[np.ndarray, " depths"] = np.full(self.depth + 1, self.opening)
         opens[0], opens[-1] = 1, 0
         return np.stack([np.diag(opens[:-1], 1), np.diag(1 - opens[1:], -1)])
+
+
+NAMED = (
+    Mess3,
+    RandomRandomXor,
+    LeakyRandomRandomXor,
+    ZeroOneRandom,
+    GoldenMean,
+    Even,
+    SimpleNonunifilar,
+    Parentheses,
+)

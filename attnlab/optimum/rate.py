@@ -39,7 +39,7 @@ def entropy_rate(chain: AbstractHiddenChain) -> EntropyRate:
     References:
         Cover and Thomas (2006), "Elements of Information Theory", theorem 4.5.1.
     """
-    transitions = chain.transitions
+    transitions = chain.noisy_transitions
     stationary = chain.stationary_probs
     unknown = _entropies(stationary[None], transitions)
     known = _entropies(np.diag(stationary), transitions)

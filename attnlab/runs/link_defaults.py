@@ -156,6 +156,16 @@ _LATER: Mapping[str, str] = {
     "causal-tree_alpha": "0.1",
     "causal-tree_tree": "chain",
     "causal-tree_parents": "0,1,1,2,3",
+    "hidden-chain_noise": "0.0",
+    "mess3_noise": "0.0",
+    "rrxor_noise": "0.0",
+    "leaky-rrxor_noise": "0.0",
+    "z1r_noise": "0.0",
+    "golden-mean_noise": "0.0",
+    "even_noise": "0.0",
+    "sns_noise": "0.0",
+    "parentheses_noise": "0.0",
+    "product_noise": "0.0",
 }
 
 DEFAULTS: Mapping[str, Mapping[str, str]] = dict.fromkeys(("1", LINK_VERSION), _FIRST | _LATER)

@@ -24,13 +24,12 @@ from attnlab.generators import (
     Mess3,
     NDays,
     Parentheses,
+    ProductChain,
     RandomRandomXor,
     Recall,
     RecallPairs,
     SimpleNonunifilar,
     ZeroOneRandom,
-    noisy,
-    product,
 )
 from tests.unit import in_context_oracles as in_context
 from tests.unit import optimum_oracles as oracles
@@ -115,9 +114,12 @@ NOISY_GOLDEN = {
     (1, 1, 0): 0.9, (1, 0, 0): 0.1,
 }  # fmt: skip
 EVEN = {(0, 0, 0): 0.6, (0, 1, 1): 0.4, (1, 1, 0): 1.0}
-GOLDEN_EVEN = {
-    (2 * i + k, 2 * x + y, 2 * j + m): p * q
-    for ((i, x, j), p), ((k, y, m), q) in itertools.product(GOLDEN.items(), EVEN.items())
+FAIR_GOLDEN, FAIR_EVEN = (dict.fromkeys(edges, 0.5) | {(1, 1, 0): 1.0} for edges in (GOLDEN, EVEN))
+# Every pair of tokens is replaced by each of the four with probability 0.4 / 4.
+NOISY_PAIRS = {
+    (2 * i + k, pair, 2 * j + m): p * q * (0.1 + 0.6 * (pair == 2 * x + y))
+    for ((i, x, j), p), ((k, y, m), q) in itertools.product(FAIR_GOLDEN.items(), FAIR_EVEN.items())
+    for pair in range(4)
 }
 
 KNOWN = InContextMarkov(k=2, alpha=0.5, prior="known-tables", table_count=3)
@@ -175,8 +177,8 @@ CASES = {
         },
         (0.2, 0.8),
     ),
-    "hidden-chain-noisy": chain(noisy(GoldenMean(p=0.3), 0.2), NOISY_GOLDEN),
-    "hidden-chain-product": chain(product(GoldenMean(p=0.3), Even(p=0.4)), GOLDEN_EVEN),
+    "golden-mean-noisy": chain(GoldenMean(p=0.3, noise=0.2), NOISY_GOLDEN),
+    "product-noisy": chain(ProductChain(noise=0.4), NOISY_PAIRS),
     "mess3": chain(Mess3(x=0.1, a=0.6), MESS),
     "rrxor": chain(RandomRandomXor(p1=0.3, p2=0.6), XOR),
     "leaky-rrxor": chain(LeakyRandomRandomXor(p1=0.3, p2=0.6, epsilon=0.2), LEAKY),

@@ -1,6 +1,7 @@
 """What holds of every command: its encoding, its flags, its help, and the environment it reads."""
 
 import dataclasses
+import inspect
 import io
 import json
 import os
@@ -144,6 +145,8 @@ def test_the_help_of_a_part_has_its_flags_and_no_others(run):
             assert (status, err) == (0, "")
             fields = [f for f in dataclasses.fields(part) if "option" in f.metadata]
             flags = re.findall(r"^  --([a-z0-9-]+)", out, re.MULTILINE)
+            arguments = [*inspect.signature(part).parameters]
+            fields.sort(key=lambda field: arguments.index(field.name))
             assert flags == [field.name.replace("_", "-") for field in fields]
             for field in fields:
                 assert in_words(field.metadata["option"].help) in in_words(out)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.numerics import key_of
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, options_of
+from attnlab.configuration.records import from_record
 from attnlab.generators import (
     CHAINS,
     Even,
@@ -18,6 +19,7 @@ from attnlab.generators import (
     LeakyRandomRandomXor,
     Mess3,
     Parentheses,
+    ProductChain,
     RandomRandomXor,
     SimpleNonunifilar,
     ZeroOneRandom,
@@ -112,7 +114,13 @@ def test_the_belief_is_the_distribution_of_the_state_given_the_past():
 def test_noise_makes_tokens_uniform_and_a_product_adds_entropies():
     clean = Even(p=0.4)
     assert noisy(clean, 0.0).transitions == pytest.approx(clean.transitions)
-    assert optimum(noisy(clean, 1.0), 4).final.nll == pytest.approx(np.log(2), abs=1e-6)
+    noise = dataclasses.replace(clean, noise=1.0)
+    assert optimum(noise, 4).final.nll == pytest.approx(np.log(2), abs=1e-6)
+    assert entropy_rate(noise).low == pytest.approx(np.log(2))
+    once = dataclasses.replace(clean, noise=0.2)
+    # A token stays with probability 0.8 · 0.7, apart from being drawn again.
+    twice = noisy(once, 0.3).transitions
+    assert twice == pytest.approx(dataclasses.replace(clean, noise=0.44).noisy_transitions)
     one, other = Mess3(), GoldenMean(p=0.3)
     both = product(one, other)
     assert both.vocabulary.symbols == ("A0", "A1", "B0", "B1", "C0", "C1")
@@ -150,6 +158,26 @@ def test_a_bad_option_is_named(options, named):
 def test_a_product_that_is_too_large_is_refused():
     with pytest.raises(OptionError, match="`initial`"):
         product(RandomRandomXor(), Mess3())
+
+
+def test_two_processes_of_one_period_are_independent_in_their_product():
+    """Each has three phases, so that pairs of them fall into three closed classes."""
+    both = ProductChain(first="z1r", second="rrxor")
+    found = optimum(both, 3).by_position
+    for length, pair in enumerate(found):
+        parts = [
+            optimum(part, 3).by_position[length] for part in (ZeroOneRandom(), RandomRandomXor())
+        ]
+        assert pair.nll == pytest.approx(sum(part.nll for part in parts), abs=1e-6)
+    assert both.is_stationary()
+    assert len(both.hidden_states) == 15
+
+
+def test_noise_is_the_last_argument_and_zero_in_old_files():
+    assert [*options_of(Mess3)] == ["x", "a", "noise"]
+    assert Mess3(0.1, 0.6) == Mess3(x=0.1, a=0.6, noise=0.0)
+    record = {"name": "mess3", "x": 0.1, "a": 0.6}
+    assert from_record(CHAINS, record, option_name="generator") == Mess3(0.1, 0.6)
 
 
 def test_unreachable_states_and_several_stationary_distributions_are_reported():
