@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, PyTree
 
+from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator, Shared
 from attnlab.generators.interruption import check_in
 
@@ -73,8 +74,16 @@ def levels(
 
 
 def first_belief(generator: AbstractGenerator) -> PyTree:
-    """Return the belief before any token, as a batch of one."""
-    return _map_own(lambda leaf: np.asarray(leaf)[None], generator.start())
+    """Return the belief before any token, as a batch of one.
+
+    Raises:
+        OptionError: If the belief has no array that belongs to it alone.
+    """
+    belief = generator.start()
+    if not jax.tree.leaves(_split(belief)[0]):
+        remedy = "Return a constant such as `jnp.zeros(())` if all tokens are independent"
+        raise OptionError("start", belief, "a belief without an array", remedy)
+    return _map_own(lambda leaf: np.asarray(leaf)[None], belief)
 
 
 def _is_shared(leaf: Any) -> bool:

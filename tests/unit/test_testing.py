@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from attnlab.configuration.options import option
+from attnlab.configuration.options import OptionError, option
 from attnlab.generators import AbstractGenerator, Cards, Draw
 from attnlab.generators.vocabulary import WEATHER, Vocabulary
 from attnlab.models import AbstractModel, AbstractModelOptions, AttentionMap, Trace
 from attnlab.models.sites import Activations
+from attnlab.optimum import optimum
 from attnlab.testing import check_model, check_process
 
 RISING = np.array([0.2, 0.3, 0.5])
@@ -31,7 +32,7 @@ class Independent(AbstractGenerator):
     fault: str = option("", "What is wrong.")
 
     def start(self):
-        return jnp.int32(0)
+        return () if self.fault == "no belief" else jnp.int32(0)
 
     def log_probs(self, belief):
         probs = jnp.array(RISING)
@@ -58,6 +59,11 @@ def joint(length):
     for _ in range(length):
         law = np.multiply.outer(law, RISING)
     return law
+
+
+def test_a_belief_without_an_array_is_refused_with_a_remedy():
+    with pytest.raises(OptionError, match=r"`start` is \(\): .* Return a constant"):
+        optimum(Independent("no belief"), 3)
 
 
 @pytest.mark.slow
