@@ -3,6 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnlab.inspection import TARGETS
 from attnlab.runs.link_defaults import LINK_VERSION
 from tests.app.conftest import APP
 
@@ -67,9 +68,23 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
 
 
 @pytest.mark.slow
-def test_two_states(app):
-    app = trained(app, generator="even")
+def test_two_states_with_noise_and_every_target(app):
+    app = trained(app, generator="even", even_noise=0.1)
+    assert app.session_state["session"].run.snapshot().experiment.generator.noise == 0.1
     assert any(each.label == "gap to the floor (nats)" for each in app.metric)
+    target = app.selectbox(key="belief_target")
+    assert target.options == [*TARGETS]
+    for name, noun in (
+        ("next token", "next-token distributions"),
+        ("last token", "last tokens"),
+        ("hidden state", "hidden states"),
+    ):
+        app.selectbox(key="belief_target").select(name).run()
+        assert not app.exception
+        assert f"**Exact {noun}**" in texts(app)
+        # The gap and steering are about the belief.
+        assert not any("floor" in each.label for each in app.metric)
+    assert "No readout can beat the exact belief" in texts(app)
 
 
 def test_a_process_without_hidden_states_offers_the_named_ones(app):

@@ -20,7 +20,8 @@ from attnlab.charts import (
     simplex_chart,
 )
 from attnlab.configuration.options import OptionError
-from attnlab.inspection import prepare_probes, probe_sites
+from attnlab.generators import AbstractGenerator, AbstractHiddenChain
+from attnlab.inspection import TARGETS, prepare_probes, probe_sites
 from attnlab.inspection.belief_probes import (
     ProbeSetup,
     SiteProbe,
@@ -31,6 +32,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.ui.beliefs.course_panel import (
+    TARGET,
     add_missing,
     draw_course,
     missing,
@@ -39,7 +41,7 @@ from attnlab.ui.beliefs.course_panel import (
     site_title,
     verdict,
 )
-from attnlab.ui.beliefs.gap_panel import draw_gap
+from attnlab.ui.beliefs.gap_panel import draw_gap, draw_together
 from attnlab.ui.beliefs.steering_panel import (
     BELIEF_CHART,
     chosen_belief,
@@ -62,6 +64,13 @@ _THUMBNAIL = 120
 _SPARSE = 200
 _ALL = "all"
 _SITE, _POSITION, _CORNERS = "belief_site", "belief_position", "belief_corners"
+# What the pictures show, by target.
+_NOUNS = {
+    "belief": "beliefs",
+    "next token": "next-token distributions",
+    "last token": "last tokens",
+    "hidden state": "hidden states",
+}
 
 
 def draw_beliefs(bench: Bench) -> None:
@@ -98,9 +107,12 @@ def _draw(snapshot: Snapshot) -> None:
     if snapshot.latest is None:
         st.caption(":material/hourglass_top: Preparing the run …")
         return
+    controls = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    with controls:
+        target = _choose_target(experiment.generator)
     try:
         with st.spinner("Computing the exact beliefs …"):
-            setup = _setup_of(experiment)
+            setup = _setup_of(experiment, target)
     except OptionError as error:
         st.caption(str(error))
         return
@@ -116,7 +128,10 @@ def _draw(snapshot: Snapshot) -> None:
     for key, options in ((_SITE, names), (_POSITION, positions)):
         if st.session_state.get(key) not in options:
             st.session_state.pop(key, None)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    process = experiment.generator
+    is_of_states = target in ("belief", "hidden state")
+    outputs = process.hidden_states if is_of_states else process.vocabulary.symbols
+    with controls:
         site = st.segmented_control(
             "activations after",
             list(names),
@@ -126,34 +141,33 @@ def _draw(snapshot: Snapshot) -> None:
             key=_SITE,
             persist_state="session",
         )
-        word = experiment.generator.position_word
         position = st.select_slider(
-            f"after {word}",
+            f"after {process.position_word}",
             positions,
             key=_POSITION,
             persist_state="session",
             width=180,
         )
-        states = experiment.generator.hidden_states
-        corners = _choose_corners(states)
+        corners = _choose_corners(outputs)
     chosen = next(each for each in sites if each.site == site)
-    plane = plane_of(states, setup.test.beliefs, corners)
+    plane = plane_of(outputs, setup.targets[1], corners)
     at = slice(None) if position == _ALL else slice(int(position) - 1, int(position))
     score = chosen.trained.score if position == _ALL else chosen.trained.by_position[at][0]
-    pasts, beliefs = distinct_pasts(setup, at)
-    render = experiment.generator.vocabulary.render
-    points = belief_table(
-        plane, beliefs, [render(past) for past in pasts], chosen_belief(len(pasts))
-    )
+    pasts, exact = distinct_pasts(setup, at)
+    texts = [process.vocabulary.render(past) for past in pasts]
+    is_belief = target == "belief"
+    points = belief_table(plane, exact, texts, chosen_belief(len(pasts))) if is_belief else None
+    noun = _NOUNS[target]
     left, right, curve = st.columns(3, gap="medium")
     with left:
-        st.markdown("**Exact beliefs**")
-        st.caption(f"Each point is the belief after one past.{_plane_in_words(states, corners)}")
-        _draw_plane("Exact beliefs", setup, plane, setup.test.beliefs, at, points)
+        st.markdown(f"**Exact {noun}**")
+        st.caption(f"There is one point for each past.{_plane_in_words(outputs, corners)}")
+        _draw_plane(f"Exact {noun}", setup, plane, setup.targets[1], at, points)
     with right:
-        st.markdown(f"**Beliefs in the model**, step {probed.step:,}")
+        noun = noun[0].upper() + noun[1:]
+        st.markdown(f"**{noun} in the model**, step {probed.step:,}")
         st.caption(f"An affine map of the activations: R² {show_score(score)}.")
-        _draw_plane("Beliefs in the model", setup, plane, chosen.trained.predicted, at)
+        _draw_plane(f"{noun} in the model", setup, plane, chosen.trained.predicted, at)
     with curve:
         st.markdown("**R² over training**")
         st.caption("Dashed lines need no model.")
@@ -165,42 +179,56 @@ def _draw(snapshot: Snapshot) -> None:
     if snapshot.active:
         st.caption("The gap and steering appear when the run pauses or ends.")
         return
+    draw_together(moment.model, setup)
+    if not is_belief:
+        st.caption("Probe for the **belief** to see the gap and steering.")
+        return
     draw_gap(experiment, moment.model, setup, chosen)
-    draw_steering(experiment, moment.model, setup, chosen, beliefs)
+    draw_steering(experiment, moment.model, setup, chosen, exact)
 
 
-def _setup_of(experiment: Experiment) -> ProbeSetup:
-    return kept_result("probe_setup", None, experiment, partial(prepare_probes, experiment))
+def _choose_target(process: AbstractGenerator) -> str:
+    draws_states = isinstance(process, AbstractHiddenChain)
+    targets = [name for name in TARGETS if draws_states or name != "hidden state"]
+    # Another process may not draw its hidden states.
+    if st.session_state.get(TARGET) not in targets:
+        st.session_state[TARGET] = targets[0]
+    return st.selectbox("probe for", targets, key=TARGET, persist_state="session", width=150)
 
 
-def _choose_corners(states: Sequence[str]) -> tuple[int, ...]:
-    """Return the states at the corners of the triangle; none chosen means a principal plane."""
-    if len(states) <= 3:
+def _setup_of(experiment: Experiment, target: str) -> ProbeSetup:
+    make = partial(prepare_probes, experiment, target)
+    return kept_result("probe_setup", None, (experiment, target), make)
+
+
+def _choose_corners(outputs: Sequence[str]) -> tuple[int, ...]:
+    """Return the outputs at the corners of the triangle; none chosen means a principal plane."""
+    if len(outputs) <= 3:
         return ()
-    # Another process has other states.
-    if not set(st.session_state.get(_CORNERS, ())) <= set(states):
+    # Another process has other states, and another target other outputs.
+    if not set(st.session_state.get(_CORNERS, ())) <= set(outputs):
         st.session_state.pop(_CORNERS)
     chosen = st.multiselect(
         "corners",
-        states,
+        outputs,
         max_selections=3,
         placeholder="principal components",
         key=_CORNERS,
         persist_state="session",
         width=340,
-        help="Choose three hidden states for the corners of a triangle. All other states then lie "
-        "at its centre. Without a choice you see the two directions in which beliefs vary most.",
+        help="Choose three for the corners of a triangle. All others then lie at its centre. "
+        "Without a choice you see the two directions in which the points vary most.",
     )
-    return tuple(states.index(each) for each in chosen) if len(chosen) == 3 else ()
+    return tuple(outputs.index(each) for each in chosen) if len(chosen) == 3 else ()
 
 
-def _plane_in_words(states: Sequence[str], corners: tuple[int, ...]) -> str:
-    if len(states) <= 3:
+def _plane_in_words(outputs: Sequence[str], corners: tuple[int, ...]) -> str:
+    if len(outputs) <= 3:
         return ""
     return (
-        f" The other {len(states) - 3} states lie at the centre."
+        f" The corners of the other {len(outputs) - 3} are at the centre."
         if corners
-        else f" Of {len(states)} dimensions, the two in which beliefs vary most are shown."
+        else f" Of {len(outputs)} dimensions, the two in which the points vary most are shown."
     )
 
 
@@ -237,13 +265,13 @@ def _draw_plane(
     at: slice,
     points: pd.DataFrame | None = None,
 ) -> None:
-    """Draw beliefs in the colours of the exact ones."""
-    address = _address(plane, beliefs, setup.test.beliefs, at)
+    """Draw predictions of a probe, or its targets, in the colours of the targets."""
+    address = _address(plane, beliefs, setup.targets[1], at)
     count = beliefs[:, at].shape[0] * beliefs[:, at].shape[1]
     draw_chart(
         simplex_chart(pd.DataFrame({"url": [address]}), corner_table(plane), points),
         name=name,
-        alt=f"{name}: {count:,} points, one for each past, coloured by the exact belief.",
+        alt=f"{name}: {count:,} points, one for each past, in the colours of the exact ones.",
         key=None if points is None else BELIEF_CHART,
         on_select="ignore" if points is None else "rerun",
         selection_mode=None if points is None else PICK,
@@ -269,7 +297,7 @@ def _draw_thumbnails(
                 f"thumbnail {each.site}",
                 beliefs,
                 plane.names,
-                partial(_address, plane, beliefs, setup.test.beliefs, slice(None), side=_THUMBNAIL),
+                partial(_address, plane, beliefs, setup.targets[1], slice(None), side=_THUMBNAIL),
             )
             with st.container(width=_THUMBNAIL, gap="xxsmall"):
                 st.image(address, width=_THUMBNAIL)

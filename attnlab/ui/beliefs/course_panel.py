@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from attnlab.charts import Scale, distinct, level_table, lines_chart, series_table
 from attnlab.configuration.number_text import show_measured
 from attnlab.inspection.belief_probes import (
+    BEST,
     LAST_TOKEN,
     NEXT_TOKEN,
     ProbeSetup,
@@ -22,6 +24,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import session
 
+TARGET = "belief_target"
 _COURSE = "belief_course"
 # Models whose scores are drawn against the step.
 _MOST_MODELS = 16
@@ -48,11 +51,16 @@ def show_score(score: Score) -> str:
     return show_measured(score.r2, (score.high - score.low) / 2)
 
 
+def chosen_target() -> str:
+    """Return what the probes of the page are for, a name of `TARGETS`."""
+    return st.session_state.get(TARGET, "belief")
+
+
 def _course_of(experiment: Experiment) -> dict[int, dict[str, float]]:
     """Return R² by step and site, for the models of this experiment that were probed."""
-    kept = session().kept.get(_COURSE)
-    if kept is None or kept[0] != experiment:
-        session().kept[_COURSE] = kept = (experiment, {})
+    kept, of = session().kept.get(_COURSE), (experiment, chosen_target())
+    if kept is None or kept[0] != of:
+        session().kept[_COURSE] = kept = (of, {})
     return kept[1]
 
 
@@ -88,7 +96,9 @@ def draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeSe
             for site, name in names.items()
         ]
     )
-    known = level_table({name: setup.controls[name].r2 for name in (NEXT_TOKEN, LAST_TOKEN)}, steps)
+    # The best readout of hidden states, where it is known, says more than the prediction.
+    above = BEST if BEST in setup.controls else NEXT_TOKEN
+    known = level_table({name: setup.controls[name].r2 for name in (above, LAST_TOKEN)}, steps)
     draw_chart(
         lines_chart(
             table,
@@ -100,7 +110,8 @@ def draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeSe
             height=_CHART_HEIGHT,
         ),
         name="R² over training",
-        alt=f"R² of the belief at {len(names)} sites over {len(steps)} steps, beside its controls.",
+        alt=f"R² of the {chosen_target()} at {len(names)} sites over {len(steps)} steps, "
+        "beside its controls.",
     )
 
 
@@ -112,6 +123,10 @@ def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:
         f"The same probe of the untrained model gives R² {untrained:.2f} "
         f"at best, the last token alone {last:.2f}. "
     )
+    if BEST in controls:
+        return text + f"No readout can beat the exact belief, which gives {controls[BEST].r2:.2f}."
+    if chosen_target() != "belief":
+        return text
     if law > _DETERMINED:
         return text + (
             "The next-token distribution alone gives the belief, so a high R² shows no more than "

@@ -14,6 +14,12 @@ from attnlab.ui.core.session import kept_result
 from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES
 
 
+def draw_together(model: AbstractModel, setup: ProbeSetup) -> None:
+    """Draw R² of the probe of all sites side by side."""
+    together = kept_result("all_sites", model, id(setup), lambda: probe_all_sites(setup, model))
+    st.caption(f"All activations together give R² {show_score(together.score)}.")
+
+
 def draw_gap(
     experiment: Experiment,
     model: AbstractModel,
@@ -27,8 +33,6 @@ def draw_gap(
         return belief_gap(experiment.generator, model, chosen.trained.probe, rows, setup.test)
 
     gap = kept_result("belief_gap", model, (id(setup), chosen.site), split)
-    together = kept_result("all_sites", model, id(setup), lambda: probe_all_sites(setup, model))
-    st.caption(f"All activations together give R² {show_score(together.score)}.")
     st.header("Where the gap is", anchor=False)
     with st.container(horizontal=True, gap="medium", key="belief_gap"):
         for label, value, stderr, explanation in (

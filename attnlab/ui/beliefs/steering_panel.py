@@ -30,12 +30,12 @@ def chosen_belief(count: int) -> int:
 
 
 def distinct_pasts(setup: ProbeSetup, at: slice) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """Return different pasts of the test sequences, and their exact beliefs."""
-    sequences, beliefs = setup.test.sequences, setup.test.beliefs
+    """Return different pasts of the test sequences, and what a probe should give after them."""
+    sequences, targets = setup.test.sequences, setup.targets[1]
     ends = range(sequences.shape[1])[at]
     found: dict[tuple[int, ...], np.ndarray] = {}
     for row, end in ((row, end) for row in range(len(sequences)) for end in ends):
-        found.setdefault(tuple(sequences[row, : end + 1].tolist()), beliefs[row, end])
+        found.setdefault(tuple(sequences[row, : end + 1].tolist()), targets[row, end])
         if len(found) == _MOST_PASTS:
             break
     return list(found), np.stack([*found.values()])
