@@ -19,4 +19,5 @@ from attnlab.charts.processes import *
 from attnlab.charts.regression import *
 from attnlab.charts.scaling import *
 from attnlab.charts.simplex import *
+from attnlab.charts.stacked import *
 from attnlab.charts.style import *

@@ -191,7 +191,8 @@ _BELIEFS = {
 }
 
 
-_READING = Training(loss="next", data="fresh", batch=64)
+# Each of some hundred tests is of every token, so more sequences would take longer than training.
+_READING = Training(loss="next", data="fresh", batch=64, test_size=1_000)
 _TWO_LAYERS = TransformerOptions(layers=2, heads=1, d_attn=16, d_model=16, mlp_width=0)
 _TWO_HEADS = dataclasses.replace(_TWO_LAYERS, heads=2, d_model=32)
 _IN_CONTEXT = {

@@ -39,6 +39,7 @@ _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "first_preset": "cards-encoder-decoder",
         },
         "beliefs": {"first_preset": "mess3-belief"},
+        "in_context": {"first_preset": "induction"},
         "words": {"has_anchors": True},
     }
 )
@@ -117,6 +118,7 @@ _GROUPS = MappingProxyType(
             (TRAIN_PAGE, "Train", "model_training"),
             (INSPECT_PAGE, "Inspect", "search"),
             ("beliefs.py", "Beliefs", "change_history"),
+            ("in_context.py", "In context", "manage_search"),
             ("generators.py", "Generators", "casino"),
             ("sequence_to_sequence.py", "Sequence to sequence", "playing_cards"),
             ("compare.py", "Compare", "compare"),

@@ -65,6 +65,17 @@ def lines_chart(look="points", series=charts.BY_SCALE):
     )
 
 
+def stacked_chart():
+    names, shares = ("uniform", "optimal"), np.array([[1.0, 0.0], [0.2, 0.8]])
+    return charts.stacked_chart(
+        charts.stacked_table(names, (0, 10), shares),
+        pd.DataFrame({"at": [5], "name": "optimal"}),
+        series=charts.distinct(names),
+        title="weight",
+        noun="reference",
+    )
+
+
 def learning_chart():
     return charts.lines_chart(
         charts.series_table("", range(3), np.array([1.0, 0.8, 0.7])),

@@ -42,6 +42,7 @@ UI_LAYERS = (
     "sequence_to_sequence",
     "inspect",
     "beliefs",
+    "in_context",
     "compare",
     "shell",
 )

@@ -1,0 +1,159 @@
+"""What the heads of a model attend to, over training and on one sequence."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnlab.charts import (
+    HUES,
+    HeadPicture,
+    Scale,
+    Series,
+    distinct,
+    lines_chart,
+    overview_chart,
+    overview_table,
+    series_table,
+)
+from attnlab.configuration.options import present
+from attnlab.inspection import HeadScore, role_of
+from attnlab.inspection.head_scores import MEASURES
+from attnlab.models import AbstractModel
+from attnlab.models.inside import trace_of
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.display import on_dark
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.in_context.measures import Course, Measured
+
+_HEIGHT, _MAP_HEIGHT = 260, 230
+# Half the width of a 95 % interval, in standard errors.
+_INTERVAL = 1.96
+_LEARNED = Series("loss: share learned", HUES.learned)
+_NAMES = {
+    "prefix_match": "prefix match",
+    "previous_token": "previous token",
+    "true_sources": "true sources",
+}
+
+
+def head_title(score: HeadScore) -> str:
+    """Return the short name of a head, such as "L2 H1"."""
+    return f"L{score.layer} H{score.head}"
+
+
+def _strongest(heads: Sequence[HeadScore], measure: str) -> int | None:
+    """Return the index of the head with the largest share, or None if the share is not defined."""
+    shares = np.array([getattr(each, measure) for each in heads])
+    return None if np.isnan(shares).all() else int(np.nanargmax(shares))
+
+
+def draw_heads(measured: Measured, course: Course) -> None:
+    """Draw the shares of the strongest heads over training, beside the share learned."""
+    st.markdown("**What the heads attend to**")
+    if not measured.heads:
+        st.caption("This model has no attention.")
+        return
+    st.caption(
+        "The strongest head of each kind, with 95 % intervals over sequences. Step 0 is the "
+        "untrained control."
+    )
+    tables = [series_table(_LEARNED.name, course.steps, course.learned())]
+    for measure, name in _shown_measures(measured.heads).items():
+        place = present(_strongest(measured.heads, measure))
+        title = f"{name}, {head_title(measured.heads[place])}"
+        values, errors = course.heads(place, measure)
+        tables.append(series_table(title, course.steps, values, _INTERVAL * errors))
+    names = [str(each["series"].iloc[0]) for each in tables[1:]]
+    draw_chart(
+        lines_chart(
+            pd.concat(tables),
+            x=Scale("step", ",d", ",d"),
+            y=Scale("share", ".3f", "%", domain=(0.0, 1.0)),
+            series=(_LEARNED, *distinct(names)),
+            look="band",
+            noun="share",
+            tips=(),
+            height=_HEIGHT,
+        ),
+        name="What the heads attend to",
+        alt=f"Attention of the strongest heads over {len(course.steps)} steps: {', '.join(names)}; "
+        "and the share of the loss that is learned.",
+    )
+
+
+def _shown_measures(heads: Sequence[HeadScore]) -> dict[str, str]:
+    """Return the measures to draw, with their names: those that are defined and different."""
+    rows = np.array([[getattr(each, name) for name in MEASURES] for each in heads])
+    shares = dict(zip(MEASURES, rows.T, strict=True))
+    if np.allclose(shares["true_sources"], shares["prefix_match"], atol=1e-4):
+        del shares["true_sources"]
+    return {name: _NAMES[name] for name, each in shares.items() if not np.isnan(each).all()}
+
+
+def draw_head_map(
+    experiment: Experiment, model: AbstractModel, measured: Measured, tokens: np.ndarray
+) -> None:
+    """Draw the pattern of the head with the largest prefix match, beside the true sources."""
+    place = _strongest(measured.heads, "prefix_match")
+    if place is None:
+        return
+    score = measured.heads[place]
+    patterns = [each for each in trace_of(model, tokens).attention if each.kind == "self"]
+    found = patterns[score.layer - 1]
+    process = experiment.generator.at_length(experiment.length)
+    pictures = [
+        HeadPicture(head_title(score), np.asarray(found.pattern[score.head - 1]), found.mask)
+    ]
+    sources = process.true_sources(jnp.asarray(tokens))
+    if sources is not None:
+        truth = np.asarray(sources, np.float64)
+        # The loss mask does not depend on the last token.
+        mask = process.loss_mask(jnp.append(jnp.asarray(tokens), 0))
+        if mask is not None:
+            truth *= np.asarray(mask)[1:, None]
+        truth /= np.maximum(truth.sum(axis=1, keepdims=True), 1)
+        pictures.append(HeadPicture("true sources", truth, found.mask))
+    st.markdown(f"**Where {head_title(score)} looks in one sequence**")
+    st.caption(
+        f"Rows are queries, columns are keys. The next {process.position_word} is read from the "
+        "true sources."
+    )
+    draw_chart(
+        overview_chart(
+            overview_table([pictures], dark=on_dark()),
+            lines=1,
+            columns=len(pictures),
+            texts=False,
+            cell="share of attention",
+            height=_MAP_HEIGHT,
+        ),
+        name="Attention and true sources",
+        alt=f"Attention of {head_title(score)} on one sequence of {len(tokens)} "
+        f"{process.position_word}s, beside the true sources.",
+    )
+
+
+def draw_head_table(measured: Measured, course: Course) -> None:
+    """Draw the shares of every head before training and at the shown step."""
+    if not measured.heads:
+        return
+    before = course.results[0].heads
+    names = _shown_measures(measured.heads)
+    rows = [
+        {
+            "head": f"{head_title(score)} {role_of(score, start)}".rstrip(),
+            **{name: _change(start, score, measure) for measure, name in names.items()},
+        }
+        for score, start in zip(measured.heads, before, strict=True)
+    ]
+    st.markdown("**All heads**, untrained → shown step")
+    st.caption("A head has a name if its share is at least 40 %, and 20 % above the untrained one.")
+    st.table(pd.DataFrame(rows).set_index("head"))
+
+
+def _change(before: HeadScore, now: HeadScore, measure: str) -> str:
+    share, error = getattr(now, measure), getattr(now, f"{measure}_stderr")
+    return f"{getattr(before, measure):.2f} → {share:.2f} ± {_INTERVAL * error:.2f}"

@@ -1,0 +1,137 @@
+"""What the In context page measures of a model, and its results over training."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlab.configuration.options import OptionError
+from attnlab.inspection import (
+    HeadScore,
+    References,
+    Strategies,
+    expected_loss,
+    head_scores,
+    probs_by_query,
+    references_of,
+    strategies,
+)
+from attnlab.inspection.strategies import has_references
+from attnlab.models import AbstractModel
+from attnlab.runs.snapshot import Snapshot
+from attnlab.training.evaluation import LossByPosition
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.session import kept_result
+from attnlab.ui.train.course import course_of, missing_models, result_shown
+from attnlab.ui.train.cursor import Moment
+
+_COURSE = "in_context_course"
+_MOST_MODELS = 32
+# After a run, kept models are measured for this long at a redraw.
+_SECONDS = 0.2
+
+
+class Measured(NamedTuple):
+    """Results of one model: divergences from the references, expected loss, and its heads."""
+
+    found: Strategies
+    loss: LossByPosition
+    heads: tuple[HeadScore, ...]
+
+
+def check_can_measure(experiment: Experiment) -> None:
+    """Raise `OptionError` unless the model predicts every token from those before it."""
+    model, training = experiment.model, experiment.training
+    if not model.every_position:
+        problem = "it predicts only the final token"
+        raise OptionError("model", model.name, problem, "Choose another family")
+    if not model.causal:
+        problem = "its positions see later tokens"
+        raise OptionError("model", model.name, problem, "Choose a causal family or mask")
+    if training.loss != "next":
+        problem = "only the final token is trained"
+        raise OptionError("loss", training.loss, problem, "Choose the loss `next`")
+
+
+def references_for(experiment: Experiment) -> References:
+    """Return the reference predictions of an experiment, kept for the last one."""
+    return kept_result(
+        "references",
+        None,
+        (experiment.generator, experiment.length, experiment.seed),
+        lambda: references_of(experiment.generator, experiment.length, seed=experiment.seed),
+    )
+
+
+def measure(experiment: Experiment, references: References, model: AbstractModel) -> Measured:
+    """Measure a model on the sequences of the references."""
+    sequences = references.sequences
+    probs = probs_by_query(model, sequences[:, :-1])
+    heads = head_scores(experiment.generator, model, sequences) if model.has_heads else ()
+    return Measured(strategies(references, probs), expected_loss(references, probs), heads)
+
+
+class Course(NamedTuple):
+    """Results over training. `steps` increase; the first is 0, the untrained model.
+
+    `most` is the loss of a uniform guess above the floor, in nats.
+    """
+
+    steps: tuple[int, ...]
+    results: tuple[Measured, ...]
+    most: float
+
+    def heads(self, place: int, measure: str) -> np.ndarray:
+        """Return a share of one head, and its standard error, at every step."""
+        scores = [each.heads[place] for each in self.results]
+        rows = [(getattr(one, measure), getattr(one, f"{measure}_stderr")) for one in scores]
+        return np.array(rows, np.float64).T
+
+    def learned(self) -> np.ndarray:
+        """Return the share learned at every step: 0 for a uniform guess, 1 for the optimum."""
+        excess = np.array([each.found.divergence[-1] for each in self.results])
+        return 1 - excess / self.most
+
+    def divergences(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the divergences by step and reference, and their standard errors."""
+        found = [each.found for each in self.results]
+        return (
+            np.stack([each.divergence for each in found]),
+            np.stack([each.divergence_stderr for each in found]),
+        )
+
+
+def missing(snapshot: Snapshot) -> Sequence[tuple[int, AbstractModel]]:
+    """Return the kept models that are not measured yet; none while the run trains."""
+    if not has_references(snapshot.experiment.generator):
+        return ()
+    return missing_models(course_of(_COURSE, snapshot.experiment), snapshot, _MOST_MODELS)
+
+
+def measured_at(
+    snapshot: Snapshot, references: References, moment: Moment
+) -> tuple[int, Measured, Course]:
+    """Return the step and results of the shown model, and all results so far."""
+    experiment = snapshot.experiment
+    results = course_of(_COURSE, experiment)
+    of_model = partial(measure, experiment, references)
+    if snapshot.history.checkpoints and 0 not in results:
+        first, model = snapshot.history.checkpoints[0]
+        results[first] = of_model(model)
+    shown = result_shown("in_context", references, snapshot, moment, of_model)
+    results[shown.step] = shown.result
+    until = time.monotonic() + _SECONDS
+    for step, model in missing(snapshot):
+        results[step] = of_model(model)
+        if time.monotonic() > until:
+            break
+    steps = tuple(sorted(results))
+    most = kept_result("most", references, None, lambda: uniform_excess(references))
+    return shown.step, shown.result, Course(steps, tuple(results[step] for step in steps), most)
+
+
+def uniform_excess(references: References) -> float:
+    """Return KL(optimal ‖ uniform): the loss of a uniform guess above the floor, in nats."""
+    return float(strategies(references, references.probs[0]).divergence[-1])

@@ -1,0 +1,75 @@
+"""Results of a run's models over training, computed between redraws of a page."""
+
+import time
+from collections.abc import Callable, Container, Hashable
+from typing import Any, NamedTuple
+
+from attnlab.models import AbstractModel
+from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.core.session import session
+from attnlab.ui.train.cursor import Moment
+
+# While the run trains, a page computes for at most this share of the time.
+_SHARE = 0.2
+# Models whose results are computed after a run.
+_MOST_MODELS = 16
+
+
+def course_of(key: str, of: Hashable) -> dict[int, Any]:
+    """Return the results by step, kept in the session under `key`.
+
+    `of` is what they depend on, such as the experiment. Those of an earlier one are dropped.
+    """
+    kept = session().kept.get(key)
+    if kept is None or kept[0] != of:
+        session().kept[key] = kept = (of, {})
+    return kept[1]
+
+
+def missing_models(
+    known: Container[int], snapshot: Snapshot, most: int = _MOST_MODELS
+) -> list[tuple[int, AbstractModel]]:
+    """Return at most `most` kept models at steps not `known`; none while the run trains."""
+    if snapshot.active:
+        return []
+    kept = snapshot.history.checkpoints
+    chosen = kept[:: -(-len(kept) // most) or 1]
+    return [(step, model) for step, model in chosen if step not in known]
+
+
+class ShownResult(NamedTuple):
+    """The result of a model, its step, and until when it is shown while the run trains."""
+
+    result: Any
+    step: int
+    of: object
+    model: AbstractModel
+    until: float
+
+
+def result_shown(
+    key: str,
+    of: object,
+    snapshot: Snapshot,
+    moment: Moment,
+    compute: Callable[[AbstractModel], Any],
+) -> ShownResult:
+    """Return the result of the shown model or, while the run trains, of a recent one.
+
+    Args:
+        key: The key of the result in the session.
+        of: What else the result depends on; another object makes the kept result void.
+        snapshot: The state of the run.
+        moment: The shown step.
+        compute: Computes the result of a model.
+    """
+    kept: ShownResult | None = session().kept.get(key)
+    if kept is not None and kept.of is of:
+        is_recent = snapshot.active and moment.is_now and time.monotonic() < kept.until
+        if is_recent or kept.model is moment.model:
+            return kept
+    began = time.monotonic()
+    result = compute(moment.model)
+    until = time.monotonic() + (time.monotonic() - began) * (1 / _SHARE - 1)
+    found = session().kept[key] = ShownResult(result, moment.model_step, of, moment.model, until)
+    return found

@@ -1,0 +1,73 @@
+"""In context without a browser: a small run, its heads, and the references that it is near to."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnlab.runs.link_defaults import LINK_VERSION
+from tests.app.conftest import APP
+
+PAGE = "pages/in_context.py"
+SETTINGS = {
+    "generator": "in-context-markov", "length": 6, "model": "transformer", "transformer_heads": 2,
+    "transformer_layers": 1, "transformer_d_model": 8, "transformer_mlp_width": 0, "loss": "next",
+    "steps": 20, "batch": 20, "test_size": 100, "data": "fresh",
+}  # fmt: skip
+
+
+def opened(app, **more):
+    app.switch_page(PAGE)
+    app.query_params.clear()
+    for name, value in ({"v": LINK_VERSION} | SETTINGS | more).items():
+        app.query_params[name] = str(value)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def texts(app):
+    return " ".join(each.value for each in (*app.markdown, *app.caption))
+
+
+@pytest.mark.slow
+def test_heads_and_references_of_a_run(app):
+    opened(app).button(key="run_start").click().run()
+    assert app.session_state["session"].run.wait(120.0)
+    app.run()
+    assert not app.exception
+    assert "**Loss by token**, step 20" in texts(app)
+    assert "KL left over" in texts(app)
+    (heads,) = [each.value for each in app.table if "prefix match" in each.value]
+    # The true sources of a table in the context are the prefix matches.
+    assert heads.columns.tolist() == ["prefix match", "previous token"]
+    assert heads.index.tolist() == ["L1 H1", "L1 H2"]
+    alts = {each.proto.alt for each in app.get("vega_lite_chart")}
+    assert any("3 reference predictors" in alt for alt in alts)
+    before = texts(app)
+    app.select_slider(key="shown_step").set_value(0).run()
+    assert not app.exception
+    assert "**Loss by token**, step 0" in texts(app) != before
+
+
+def test_who_has_chosen_nothing_sees_induction():
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.switch_page(PAGE)
+    app.query_params.clear()
+    app.run()
+    assert not app.exception
+    assert app.selectbox(key="preset").value == "induction"
+
+
+def test_a_process_with_one_rule_offers_the_others(app):
+    app.selectbox(key="generator").select("dotmod").run()
+    app.switch_page(PAGE).run()
+    app.button(key="choose_icl-markov").click().run()
+    assert not app.exception
+    assert app.selectbox(key="generator").value == "in-context-markov"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [({"loss": "last"}, "Choose the loss"), ({"transformer_mask": "none"}, "see later tokens")],
+)
+def test_models_that_cannot_be_measured_are_refused(app, more, words):
+    assert words in texts(opened(app, **more))
