@@ -1,9 +1,7 @@
 """The picture of the Beliefs page: exact beliefs beside those that a probe finds in the model."""
 
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,7 +25,6 @@ from attnlab.inspection.belief_probes import (
     SiteProbe,
     has_beliefs,
 )
-from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
@@ -51,14 +48,13 @@ from attnlab.ui.beliefs.steering_panel import (
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.session import kept_result, session
+from attnlab.ui.core.session import kept_result
 from attnlab.ui.train.bench import Bench
-from attnlab.ui.train.cursor import Moment, is_replaying, shown_moment, with_starting_point
+from attnlab.ui.train.course import result_shown
+from attnlab.ui.train.cursor import is_replaying, shown_moment, with_starting_point
 from attnlab.ui.train.welcome import draw_preset_choice
 
 _SECONDS = 0.5
-# While the run trains, probes take at most this share of the time.
-_SHARE = 0.2
 _THUMBNAIL = 120
 # Fewer different points than this are drawn larger.
 _SPARSE = 200
@@ -117,8 +113,8 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption(str(error))
         return
     moment = shown_moment(snapshot)
-    probed = _probed(snapshot, setup, moment)
-    sites = probed.sites
+    probed = result_shown("probed", setup, snapshot, moment, partial(probe_sites, setup))
+    sites = probed.result
     note_scores(experiment, probed.step, sites)
     if not snapshot.active:
         add_missing(snapshot, setup)
@@ -230,31 +226,6 @@ def _plane_in_words(outputs: Sequence[str], corners: tuple[int, ...]) -> str:
         if corners
         else f" Of {len(outputs)} dimensions, the two in which the points vary most are shown."
     )
-
-
-class _Probed(NamedTuple):
-    """The probes of a model, its step, and until when they are shown while the run trains."""
-
-    sites: tuple[SiteProbe, ...]
-    step: int
-    of: ProbeSetup
-    model: AbstractModel
-    until: float
-
-
-def _probed(snapshot: Snapshot, setup: ProbeSetup, moment: Moment) -> _Probed:
-    """Return the probes of the shown model or, while the run trains, of a recent one."""
-    kept: _Probed | None = session().kept.get("probed")
-    if kept is not None and kept.of is setup:
-        is_recent = snapshot.active and moment.is_now and time.monotonic() < kept.until
-        if is_recent or kept.model is moment.model:
-            return kept
-    began = time.monotonic()
-    sites = probe_sites(setup, moment.model)
-    took = time.monotonic() - began
-    until = began + took / _SHARE
-    found = session().kept["probed"] = _Probed(sites, moment.model_step, setup, moment.model, until)
-    return found
 
 
 def _draw_plane(

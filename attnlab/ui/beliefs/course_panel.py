@@ -22,12 +22,10 @@ from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.session import session
+from attnlab.ui.train.course import course_of, missing_models
 
 TARGET = "belief_target"
 _COURSE = "belief_course"
-# Models whose scores are drawn against the step.
-_MOST_MODELS = 16
 _CHART_HEIGHT = 300
 # R² from which the next-token distribution counts as giving the belief.
 _DETERMINED = 0.99
@@ -58,10 +56,7 @@ def chosen_target() -> str:
 
 def _course_of(experiment: Experiment) -> dict[int, dict[str, float]]:
     """Return R² by step and site, for the models of this experiment that were probed."""
-    kept, of = session().kept.get(_COURSE), (experiment, chosen_target())
-    if kept is None or kept[0] != of:
-        session().kept[_COURSE] = kept = (of, {})
-    return kept[1]
+    return course_of(_COURSE, (experiment, chosen_target()))
 
 
 def note_scores(experiment: Experiment, step: int, sites: Sequence[SiteProbe]) -> None:
@@ -72,12 +67,9 @@ def note_scores(experiment: Experiment, step: int, sites: Sequence[SiteProbe]) -
 
 def missing(snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
     """Return the checkpoints that are not probed yet; none while the run trains."""
-    kept = snapshot.history.checkpoints
-    if snapshot.active or not has_beliefs(snapshot.experiment.generator):
+    if not has_beliefs(snapshot.experiment.generator):
         return []
-    known = _course_of(snapshot.experiment)
-    chosen = kept[:: -(-len(kept) // _MOST_MODELS) or 1]
-    return [(step, model) for step, model in chosen if step not in known]
+    return missing_models(_course_of(snapshot.experiment), snapshot)
 
 
 def add_missing(snapshot: Snapshot, setup: ProbeSetup) -> None:
