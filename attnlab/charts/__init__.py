@@ -4,6 +4,7 @@ A function `…_table` returns the data of a chart as a DataFrame, and `…_char
 this data. Charts do not import Streamlit, and compute no results.
 """
 
+from attnlab.charts.claims import *
 from attnlab.charts.curves import *
 from attnlab.charts.dots import *
 from attnlab.charts.drawing import *

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
-from attnlab.command_line.many_runs import add_compare, add_reproduce, run_compare, run_reproduce
+from attnlab.command_line.many_runs import add_compare, run_compare
 from attnlab.command_line.parser import CommandProgress, Parser, whole_number
 from attnlab.command_line.probe_command import add_probe, run_probe
 from attnlab.command_line.process_commands import (
@@ -31,6 +31,7 @@ from attnlab.command_line.process_commands import (
     run_optimum,
     run_sample,
 )
+from attnlab.command_line.reproduce_command import add_reproduce, run_reproduce
 from attnlab.command_line.runs_command import add_runs, run_runs
 from attnlab.command_line.train_command import add_train, run_train
 from attnlab.configuration.environment import app_folder, check_devices

@@ -1,4 +1,4 @@
-"""The commands `compare` and `reproduce`, which train many runs over several seeds."""
+"""The command `compare`, and what it shares with others that train many runs over seeds."""
 
 import argparse
 import json
@@ -14,7 +14,6 @@ from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.command_line.process_commands import known_value
 from attnlab.command_line.runs_command import open_library
 from attnlab.comparisons.grid import (
-    MOST_SEEDS,
     PRESET,
     Grid,
     alternatives,
@@ -24,18 +23,8 @@ from attnlab.comparisons.grid import (
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
-from attnlab.comparisons.published import (
-    PARTS,
-    POST,
-    Part,
-    part_named,
-    runs_of,
-    shipped,
-    shipped_results,
-)
 from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import Row, figures_of, summarise
-from attnlab.comparisons.verdicts import PublishedRow, rows_of, to_record
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError, present
 from attnlab.runs.library import LibraryError
@@ -194,78 +183,6 @@ def _compared_line(row: Row) -> str:
     reasons = dict.fromkeys(each.reason for each in row.unfinished)
     lines += [f"{len(row.unfinished) or 1} without results: {reason}" for reason in reasons]
     return "\n    ".join([setting, *lines])
-
-
-def add_reproduce(commands: argparse._SubParsersAction) -> None:
-    """Add the command `reproduce`."""
-    usual = ", ".join(f"{part.seeds} of {name}" for name, part in PARTS.items())
-    reproducing = commands.add_parser(
-        "reproduce",
-        help="train a blog post's experiments over seeds, and print what the results mean",
-        description=(
-            f"Attention against a linear model, as in {POST}. Runs in the library are not trained "
-            "again."
-        ),
-    )
-    reproducing.add_argument("--seeds", help=f"seeds of each setting (default {usual})")
-    reproducing.add_argument(
-        "--part",
-        default="table",
-        metavar="{" + ",".join(PARTS) + "}",
-        help=(
-            "table: the rows as published (default); ladder: one switch after another from there "
-            "to the ceiling; zoo: the same processes with all models"
-        ),
-    )
-    where = reproducing.add_mutually_exclusive_group()
-    where.add_argument("--workers", help="number of worker processes on this machine")
-    where.add_argument(
-        "--shipped", action="store_true", help="print the result that comes with the program"
-    )
-    add_reuse(reproducing)
-    reproducing.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def run_reproduce(parsed: dict[str, Any], progress: CommandProgress) -> int:
-    """Train the published experiments, or read the shipped results; print one row per setting."""
-    part, is_shipped = part_named(parsed["part"]), parsed["shipped"]
-    if is_shipped:
-        seeds = _shipped_seeds(part, parsed.get("seeds"))
-        rows = rows_of(part, shipped_results(part), references=shipped().references_of, seeds=seeds)
-    else:
-        seeds = whole_number("seeds", parsed.get("seeds", str(part.seeds)), 1, MOST_SEEDS)
-        with executor_of(parsed.get("workers"), None) as executor:
-            what = f"of {len(part.settings)} settings"
-            reuse = take_reuse(parsed)
-            results = carry_out(runs_of(part, seeds), executor, progress, what=what, **reuse)
-        rows = rows_of(part, results)
-    status = 0 if any(row.row.finished for row in rows) else 1
-    if parsed["json"]:
-        made = vars(shipped().made) if is_shipped else None
-        record = {"part": part.name, "seeds": seeds, "published_in": POST, "shipped": made}
-        record["rows"] = [to_record(row) for row in rows]
-        print(json.dumps(record))
-        return status
-    if is_shipped:
-        print(f"Made {shipped().made}.")
-    for row in rows:
-        print(_published_line(row))
-    return status
-
-
-def _shipped_seeds(part: Part, text: str | None) -> int:
-    there = shipped().seeds[part.name]
-    seeds = whole_number("seeds", text or str(there), 1, MOST_SEEDS)
-    if seeds > there:
-        problem = f"more than the {there} that come with the program"
-        raise OptionError("seeds", seeds, problem, "Choose fewer, or leave out --shipped")
-    return seeds
-
-
-def _published_line(row: PublishedRow) -> str:
-    inner = row.row
-    lines = [] if inner.accuracy is None else [*result_parts(inner), *seed_lines(inner)]
-    return "\n    ".join([f"{row.process}, {row.model}", *lines, row.verdict])
 
 
 def show_interval(interval: Interval) -> str:

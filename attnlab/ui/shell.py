@@ -133,7 +133,10 @@ _GROUPS = MappingProxyType(
             ("what_attention_costs.py", "What attention costs", "timer"),
             ("words.py", "Glossary", "menu_book"),
         ),
-        "Results": ((QUESTION_PAGE, "A published question", "help_center"),),
+        "Results": (
+            ("known_results.py", "Known results", "fact_check"),
+            (QUESTION_PAGE, "A published question", "help_center"),
+        ),
     }
 )
 

@@ -13,6 +13,7 @@ from attnlab.comparisons.summary import References
 from attnlab.comparisons.verdicts import rows_of
 from attnlab.generators import Outline, RuleTable
 from attnlab.generators.vocabulary import WEATHER
+from attnlab.known_results import Check, verdict_on
 from attnlab.lessons.saturation import Histogram
 from attnlab.lessons.sweep import Track
 from attnlab.optimum import Best
@@ -30,6 +31,11 @@ def curve_chart():
         np.arange(1, 5), values, values / 10, x_title="day", y_title="nats", domain=(0, 2),
         reference=("chance", 1.1),
     )  # fmt: skip
+
+
+def claim_chart():
+    claim = Check("high", "ours", "accuracy", least=0.5, published=0.7)
+    return charts.claim_chart(verdict_on(claim, {"ours": {"accuracy": {1: 0.6, 2: 0.4}}}))
 
 
 def frequency_chart():

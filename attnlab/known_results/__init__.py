@@ -1,0 +1,51 @@
+"""Published results, the runs that show whether they are found here, and the verdicts."""
+
+from types import MappingProxyType
+
+from attnlab.known_results import (
+    belief_mess3,
+    belief_rrxor,
+    blog_post,
+    bottleneck,
+    induction_heads,
+    recall_of_pairs,
+)
+from attnlab.known_results.entry import (
+    AGREES,
+    DISAGREES,
+    OPEN,
+    Check,
+    KnownResult,
+    Numbers,
+    Verdict,
+    overall,
+    verdict_on,
+)
+
+__all__ = [
+    "AGREES",
+    "DISAGREES",
+    "KNOWN_RESULTS",
+    "OPEN",
+    "Check",
+    "KnownResult",
+    "Numbers",
+    "Verdict",
+    "blog_post",
+    "overall",
+    "verdict_on",
+]
+
+KNOWN_RESULTS = MappingProxyType(
+    {
+        entry.RESULT.name: entry.RESULT
+        for entry in (
+            blog_post,
+            bottleneck,
+            induction_heads,
+            recall_of_pairs,
+            belief_mess3,
+            belief_rrxor,
+        )
+    }
+)

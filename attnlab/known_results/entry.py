@@ -1,0 +1,185 @@
+"""Published results as claims about numbers of runs, and the rule of their verdicts."""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from attnlab.comparisons.intervals import Interval, student_interval, wilson_interval
+from attnlab.comparisons.recording import Metric
+from attnlab.runs.run_summary import RunSummary
+from attnlab.training.experiment import Experiment
+
+AGREES, DISAGREES, OPEN = "agrees", "disagrees", "cannot be told"
+
+# The value of each measure by seed, for each setting of a known result.
+Numbers = Mapping[str, Mapping[str, Mapping[int, float]]]
+_HALF = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """A claim about one number of every run: it lies between `least` and `most`.
+
+    Attributes:
+        claim: The claim in a few words.
+        setting: The setting whose runs it is about.
+        measure: Their number: a figure of every run, such as `accuracy`, or a metric of the result.
+        least: The least number that agrees with the claim.
+        most: The largest one.
+        minus: A setting whose number with the same seed is subtracted, or "".
+        published: The number in the publication, if it has one.
+    """
+
+    claim: str
+    setting: str
+    measure: str
+    least: float = -math.inf
+    most: float = math.inf
+    minus: str = ""
+    published: float | None = None
+
+    def numbers(self, of: Numbers) -> dict[int, float]:
+        """Return the number that the claim is about, by seed, for the seeds that have one."""
+        found = dict(of.get(self.setting, {}).get(self.measure, {}))
+        if not self.minus:
+            return found
+        other = of.get(self.minus, {}).get(self.measure, {})
+        return {seed: found[seed] - other[seed] for seed in found if seed in other}
+
+
+class Verdict(NamedTuple):
+    """What the runs say about a claim.
+
+    Attributes:
+        check: The claim.
+        numbers: Its number in every run, by seed.
+        mean: Mean of the numbers with Student's interval, which is too narrow if some runs got
+            stuck; None without runs.
+        within: How many numbers lie in the claimed range.
+        share: The share of such runs with Wilson's interval; None without runs.
+        says: `agrees`, `disagrees` or `cannot be told`.
+    """
+
+    check: Check
+    numbers: Mapping[int, float]
+    mean: Interval | None
+    within: int
+    share: Interval | None
+    says: str
+
+
+def verdict_on(check: Check, of: Numbers) -> Verdict:
+    """Return the verdict on a claim: whether most runs lie in the claimed range.
+
+    Let s be the share of all runs of the setting, over all seeds, in the range. The claim agrees
+    if Wilson's 95 % interval of s is above 1/2, and disagrees if it is below 1/2. Otherwise it
+    cannot be told. The rule holds for numbers of any distribution, so a few stuck runs among many
+    do not mislead it. With five seeds all must be inside to agree.
+
+    References:
+        Wilson (1927), "Probable inference, the law of succession, and statistical inference".
+    """
+    numbers = check.numbers(of)
+    if not numbers:
+        return Verdict(check, numbers, None, 0, None, OPEN)
+    within = sum(check.least <= number <= check.most for number in numbers.values())
+    share = wilson_interval(within, len(numbers))
+    low, high = share.ends
+    says = AGREES if low > _HALF else DISAGREES if high < _HALF else OPEN
+    return Verdict(check, numbers, student_interval([*numbers.values()]), within, share, says)
+
+
+def overall(verdicts: Iterable[Verdict]) -> str:
+    """Return the verdict on a result: that of its claims if they are equal, else the worst.
+
+    One claim that disagrees makes the result disagree, and otherwise one that cannot be told makes
+    it one that cannot be told.
+    """
+    found = {verdict.says for verdict in verdicts}
+    return next(says for says in (DISAGREES, OPEN, AGREES) if says in found)
+
+
+@dataclasses.dataclass(frozen=True)
+class KnownResult:
+    """A published result, and the runs that show whether it is found here.
+
+    The claims are fixed before the shown runs are made. Settings may have been tuned on other seeds
+    only, which are named.
+
+    Attributes:
+        name: Its name on the command line.
+        title: A few words.
+        claim: What was published, in one sentence.
+        source: Authors, year and title.
+        minutes: About how long its runs take on two cores.
+        settings: The experiments by label; their seeds are replaced.
+        checks: The claims about their runs.
+        metrics: Measures that not every run has, by name. They are computed at the last step.
+        predicted: What theory says before any run, or "".
+        differs: How the setting differs from the published one, or "".
+        first_seed: The runs have this seed and the following ones.
+        seeds: Number of seeds of the shipped runs.
+        tuned_on: Seeds on which the settings were chosen.
+    """
+
+    name: str
+    title: str
+    claim: str
+    source: str
+    minutes: float
+    settings: Mapping[str, Experiment]
+    checks: tuple[Check, ...]
+    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
+    predicted: str = ""
+    differs: str = ""
+    first_seed: int = 10
+    seeds: int = 5
+    tuned_on: tuple[int, ...] = ()
+
+    def runs(self, seeds: int) -> tuple[Experiment, ...]:
+        """Return the runs of every setting with `seeds` seeds, from the first one."""
+        span = range(self.first_seed, self.first_seed + seeds)
+        return tuple(
+            dataclasses.replace(experiment, seed=seed)
+            for experiment in self.settings.values()
+            for seed in span
+        )
+
+    def numbers_of(self, results: Iterable[RunSummary]) -> Numbers:
+        """Return the numbers that the claims are about, from results of the runs.
+
+        Runs that are not finished have no numbers.
+        """
+        measures = {check.measure for check in self.checks}
+        found = {name: {measure: {} for measure in measures} for name in self.settings}
+        labels = {dataclasses.replace(each, seed=0): name for name, each in self.settings.items()}
+        for result in results:
+            label = labels.get(dataclasses.replace(result.experiment, seed=0))
+            if label is None or result.state != "done" or result.evaluation is None:
+                continue
+            for measure in measures:
+                if (number := _number(result, measure)) is not None:
+                    found[label][measure][result.experiment.seed] = number
+        return found
+
+    def first(self, seeds: int, of: Numbers) -> Numbers:
+        """Return the numbers of the first so many seeds."""
+        end = self.first_seed + seeds
+        return {
+            setting: {
+                measure: {seed: number for seed, number in by_seed.items() if seed < end}
+                for measure, by_seed in each.items()
+            }
+            for setting, each in of.items()
+        }
+
+    def verdicts(self, of: Numbers) -> tuple[Verdict, ...]:
+        """Return the verdict on every claim."""
+        return tuple(verdict_on(check, of) for check in self.checks)
+
+
+def _number(result: RunSummary, measure: str) -> float | None:
+    if measure in result.metrics:
+        return result.metrics[measure][-1][1]
+    return getattr(result if measure == "exact_match" else result.evaluation, measure)

@@ -1,0 +1,63 @@
+"""Two layers of attention form induction heads; one layer cannot."""
+
+import dataclasses
+from types import MappingProxyType
+
+import numpy as np
+
+from attnlab.inspection.head_scores import head_scores
+from attnlab.known_results.entry import Check, KnownResult
+from attnlab.models import AbstractModel, TransformerOptions
+from attnlab.positions import Rotary
+from attnlab.training.experiment import Setup
+from attnlab.training.presets import PRESETS
+
+_TWO = PRESETS["induction"].experiment
+_ONE = dataclasses.replace(
+    _TWO,
+    model=TransformerOptions(
+        layers=1, heads=2, d_attn=16, d_model=32, mlp_width=0, position=Rotary()
+    ),
+)
+_MATCH = "highest prefix match"
+
+
+def highest_prefix_match(model: AbstractModel, setup: Setup) -> float:
+    """Return the highest share of attention on tokens after earlier occurrences, of any head."""
+    scores = head_scores(_TWO.generator, model, np.asarray(setup.test))
+    return max(score.prefix_match for score in scores)
+
+
+RESULT = KnownResult(
+    name="induction-heads",
+    title="Induction heads need two layers",
+    claim="Two layers of attention form a head that looks at what followed the same token "
+    "before. One layer does not.",
+    source="Olsson et al. (2022), “In-context learning and induction heads”",
+    minutes=3,
+    settings=MappingProxyType({"two layers": _TWO, "one layer": _ONE}),
+    checks=(
+        Check(
+            "With two layers, a head has at least half of its attention there.",
+            "two layers",
+            _MATCH,
+            least=0.5,
+        ),
+        Check(
+            "With one layer, no head has half of its attention there.",
+            "one layer",
+            _MATCH,
+            most=0.5,
+        ),
+        Check(
+            "Two layers are right at least 0.3 more often than one.",
+            "two layers",
+            "accuracy",
+            least=0.3,
+            minus="one layer",
+        ),
+    ),
+    metrics=MappingProxyType({_MATCH: highest_prefix_match}),
+    differs="The paper trains language models on text. Here random letters repeat.",
+    tuned_on=(0, 1, 2, 3, 4),
+)

@@ -1,0 +1,33 @@
+"""Known results: published claims, and whether runs of attnlab agree with them."""
+
+import streamlit as st
+
+from attnlab.known_results import KNOWN_RESULTS
+from attnlab.ui.compare.known_results import draw_known_result
+from attnlab.ui.core.fragments import draw_in_code
+from attnlab.ui.shell import ensure_shell
+
+ensure_shell()
+st.title("Known results", anchor=False)
+st.markdown(
+    "Each card is a published claim about small models, with runs of attnlab that check it. "
+    "Dots are runs with different seeds, a grey band is the claimed range, and ◇ is the published "
+    "number."
+)
+st.caption(
+    "A claim agrees if the 95 % interval of the share of seeds in its range is above one half, and "
+    "disagrees if it is below. Claims and ranges were fixed before these runs."
+)
+for known in KNOWN_RESULTS.values():
+    draw_known_result(known)
+
+draw_in_code(
+    "from attnlab.comparisons.many import run_all\n"
+    "from attnlab.known_results import KNOWN_RESULTS\n\n"
+    'known = KNOWN_RESULTS["belief-mess3"]\n'
+    "results = run_all(known.runs(seeds=2), metrics=known.metrics, checkpoints=())\n"
+    "for verdict in known.verdicts(known.numbers_of(results)):\n"
+    "    print(verdict.check.claim, verdict.numbers, verdict.says)",
+    lead="This script trains the runs of one result with two seeds. On the command line use "
+    "`python -m attnlab reproduce belief-mess3`; `--shipped` prints the results above:",
+)

@@ -1,0 +1,140 @@
+"""Known results: the rule of the verdicts, and the shipped numbers."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from attnlab.command_line.cli import main
+from attnlab.generators import Markov
+from attnlab.known_results import (
+    AGREES,
+    DISAGREES,
+    KNOWN_RESULTS,
+    OPEN,
+    Check,
+    KnownResult,
+    overall,
+    verdict_on,
+)
+from attnlab.known_results.shipped import shipped_numbers
+from attnlab.models import AttentionOptions
+from attnlab.training.experiment import Experiment
+from tests.unit.made_up_results import finished
+
+_NAMES = list(KNOWN_RESULTS)
+
+
+def _of(*numbers, measure="accuracy"):
+    return {"ours": {measure: dict(enumerate(numbers, 10))}}
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "says"),
+    [(5, 0, AGREES), (4, 1, OPEN), (1, 4, OPEN), (0, 5, DISAGREES), (4, 0, AGREES), (3, 0, OPEN),
+     (18, 2, AGREES), (2, 18, DISAGREES)],
+)  # fmt: skip
+def test_a_claim_agrees_if_most_seeds_are_inside_beyond_chance(inside, outside, says):
+    claim = Check("between", "ours", "accuracy", least=0.4, most=0.6)
+    verdict = verdict_on(claim, _of(*[0.5] * inside, *[0.9] * outside))
+    assert (verdict.within, verdict.says) == (inside, says)
+    # Wilson's bounds solve (share − p)² = z² p (1 − p)/n.
+    n, share = inside + outside, inside / (inside + outside)
+    for p in verdict.share.ends:
+        if 0 < p < 1:
+            assert (share - p) ** 2 == pytest.approx(1.959964**2 * p * (1 - p) / n, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_each_rule_decides_both_ways_on_planted_numbers(name):
+    for check in KNOWN_RESULTS[name].checks:
+        edges = [edge for edge in (check.least, check.most) if np.isfinite(edge)]
+        inside, outside = float(np.mean(edges)), edges[0] + (1 if edges[0] == check.most else -1)
+        for number, says in ((inside, AGREES), (outside, DISAGREES)):
+            of = {check.setting: {check.measure: dict.fromkeys(range(5), number)}}
+            if check.minus:
+                of[check.minus] = {check.measure: dict.fromkeys(range(5), 0.0)}
+            assert verdict_on(check, of).says == says
+
+
+def test_a_difference_is_of_seeds_that_both_settings_have():
+    claim = Check("more", "ours", "accuracy", least=0.0, minus="theirs")
+    of = _of(0.5, 0.6, 0.7) | {"theirs": {"accuracy": {11: 0.2, 12: 0.9, 13: 0.1}}}
+    assert verdict_on(claim, of).numbers == pytest.approx({11: 0.4, 12: -0.2})
+
+
+def test_a_result_is_as_its_worst_claim_and_without_runs_undecided():
+    claim = Check("high", "ours", "accuracy", least=0.5)
+    yes, no = (verdict_on(claim, _of(*[number] * 5)) for number in (0.9, 0.1))
+    none = verdict_on(claim, {})
+    assert (none.mean, none.says) == (None, OPEN)
+    assert [overall(found) for found in ((yes,), (yes, none), (yes, none, no))] == [
+        AGREES,
+        OPEN,
+        DISAGREES,
+    ]
+
+
+def test_numbers_come_from_finished_runs_by_setting_and_seed():
+    one = Experiment(generator=Markov(), length=2, model=AttentionOptions(d_attn=2))
+    two = dataclasses.replace(one, length=3)
+    known = KnownResult(
+        "made-up", "", "", "", 1, {"ours": one, "theirs": two},
+        (Check("", "ours", "accuracy"), Check("", "ours", "own")),
+    )  # fmt: skip
+    results = [
+        finished(one, 1.0, seed=10, accuracy=0.6, metrics={"own": ((0, 1.0), (5, 2.0))}),
+        finished(two, 1.0, seed=11, accuracy=0.7, metrics={"own": ((5, 3.0),)}),
+        dataclasses.replace(finished(one, 1.0, seed=12), state="failed", reason="diverged"),
+        finished(dataclasses.replace(one, length=4), 1.0, seed=10),
+    ]
+    assert known.numbers_of(results) == {
+        "ours": {"accuracy": {10: 0.6}, "own": {10: 2.0}},
+        "theirs": {"accuracy": {11: 0.7}, "own": {11: 3.0}},
+    }
+    assert {run.seed for run in known.runs(3)} == {10, 11, 12}
+    assert len(known.runs(3)) == 6
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_the_shipped_runs_have_five_seeds_on_which_nothing_was_tuned(name):
+    known = KNOWN_RESULTS[name]
+    made, numbers = shipped_numbers(known)
+    assert made.date
+    assert known.seeds >= 5
+    shown = set(range(known.first_seed, known.first_seed + known.seeds))
+    assert not shown & set(known.tuned_on)
+    for check in known.checks:
+        assert set(check.numbers(numbers)) == shown
+
+
+def _printed(capsys, *arguments):
+    status = main(["reproduce", *arguments])
+    return status, capsys.readouterr()
+
+
+def test_the_command_lists_the_results_and_prints_the_shipped_verdicts(capsys):
+    status, (out, _) = _printed(capsys, "--list", "--json")
+    listed = json.loads(out)["results"]
+    assert status == 0
+    assert [each["name"] for each in listed] == _NAMES
+    assert all(set(each) == {"name", "claim", "source", "minutes"} for each in listed)
+    status, (out, _) = _printed(capsys, "belief-mess3", "--shipped", "--json")
+    record = json.loads(out)
+    assert status == 0
+    assert record["verdict"] in (AGREES, DISAGREES, OPEN)
+    assert len(record["checks"][0]["numbers"]) == record["seeds"]
+    status, (out, _) = _printed(capsys, "blog-post", "--shipped", "--seeds", "2")
+    assert "2 of 2 seeds" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("nothing",), "`name` is 'nothing'"), (("blog-post", "--part", "zoo"), "`part` is 'zoo'"),
+     (("blog-post", "--shipped", "--seeds", "99"), "more than the 8")],
+)  # fmt: skip
+def test_what_the_command_cannot_do_is_refused(capsys, arguments, words):
+    status, (out, err) = _printed(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert words in err
