@@ -36,10 +36,14 @@ from tests.unit import optimum_oracles as oracles
 
 
 class Case(NamedTuple):
-    """A generator, and its joint law of the first `length` days from the oracle."""
+    """A generator, and its joint law of the first `length` days from the oracle.
+
+    `draws` is how many sequences are compared with the law.
+    """
 
     generator: AbstractGenerator
     joint: Callable[[int], np.ndarray]
+    draws: int = 60_000
 
 
 def markov(start=oracles.START, following=oracles.NEXT):
@@ -87,8 +91,8 @@ def custom(order, table, symbols="a b c"):
 
 
 def drawn(generator, law, *settings):
-    """A process whose rule is drawn for each sequence."""
-    return Case(generator, functools.cache(functools.partial(law, *settings)))
+    """A process whose rule is drawn for each sequence, which takes long."""
+    return Case(generator, functools.cache(functools.partial(law, *settings)), draws=12_000)
 
 
 PAIRS = tuple(

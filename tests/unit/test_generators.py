@@ -21,4 +21,4 @@ def test_every_registered_generator_has_a_case():
 )
 def test_a_process_holds_the_laws_and_agrees_with_enumeration(name):
     case = CASES[name]
-    check_process(case.generator, length=LENGTH, joint=case.joint)
+    check_process(case.generator, length=LENGTH, joint=case.joint, draws=case.draws)

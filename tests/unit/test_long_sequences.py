@@ -13,7 +13,7 @@ from attnlab.charts.heatmap import strongest_of_blocks
 from attnlab.configuration.options import OptionError
 from attnlab.generators import CHAINS, GENERATORS, IN_CONTEXT, Markov, Recall
 from attnlab.models import AttentionOptions, TransformerOptions
-from attnlab.optimum import FEW_BELIEFS, dependence, informative_positions, optimum
+from attnlab.optimum import dependence, informative_positions, optimum
 from attnlab.runs.history import empty_history
 from attnlab.runs.links import from_query, to_query
 from attnlab.runs.storage import Run, from_bytes, to_bytes
@@ -23,6 +23,8 @@ from attnlab.training.loop import train
 from attnlab.training.steps import Training, take_steps
 
 LENGTH = 256
+# Beliefs to enumerate; with more of them a floor is sampled.
+FEW = 1_000
 SIGMAS = 4.5
 INITIAL = np.array([0.3, 0.4, 0.3])
 MOVING = np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.2, 0.3, 0.5]])
@@ -46,7 +48,7 @@ def test_every_process_is_prepared_trained_and_bounded(name):
     *_, last = train(experiment, setup)
     assert int(last.state.step) == 2
     assert np.isfinite(last.losses.nll).all()
-    floor = optimum(process, length, FEW_BELIEFS).final
+    floor = optimum(process, length, FEW).final
     assert 0 <= floor.nll <= np.log(process.vocabulary.size) + 1e-5
     assert 0 <= floor.nll_stderr < 0.01
 
