@@ -42,10 +42,10 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
         st.markdown("\n".join(lines))
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_button("New sample", "new_sample", "casino", _next_seed)
-        st.caption(
-            f"Each row is one sequence. A model sees {word}s 1 to {length} and has to predict "
-            f"{word} {length + 1}. Can you?"
-        )
+        task = f"sees {word}s 1 to {length} and has to predict {word} {length + 1}. Can you?"
+        if generator.has_loss_mask():
+            task = f"has to predict some of the {word}s, each from those before it."
+        st.caption(f"Each row is one sequence. A model {task}")
 
 
 def draw_frequencies(
