@@ -23,7 +23,7 @@ def draw_known_result(known: KnownResult) -> None:
     made, numbers = shipped_numbers(known)
     verdicts = known.verdicts(numbers)
     with st.container(border=True, key=f"known_{known.name}"):
-        st.subheader(known.title, anchor=known.name)
+        st.header(known.title, anchor=known.name)
         says = _VERDICTS.get(overall(verdicts), _UNDECIDED)
         st.markdown(f"{known.claim} **{says}**")
         for verdict in verdicts:
