@@ -128,6 +128,15 @@ def test_an_address_that_the_browser_went_back_to_sets_the_controls(app):
     assert _address(app) == before
 
 
+def test_going_back_before_the_page_is_drawn_again_counts(app):
+    before, preset = _address(app), app.selectbox(key="preset").value
+    app.number_input(key="steps").set_value(700).run()
+    # As after a run of the script that ended before it drew the menu of presets.
+    app.session_state["preset"] = preset
+    _go_to(app, before)
+    assert app.number_input(key="steps").value == 500
+
+
 def test_an_address_from_before_the_browser_heard_sets_nothing(app):
     before, heard = _address(app), _heard(app)
     app.number_input(key="steps").set_value(700).run()

@@ -84,6 +84,8 @@ def follow_address(
     Returns:
         The keys of all other parameters, for `draw_unknown`.
     """
+    # Asked first, since `begin_form` may correct a control and ask for another receipt.
+    behind = is_behind()
     begin_form()
     query, problem = _with_named_lesson(st.query_params.to_dict())
     link = from_query(query) if is_link(query) else None
@@ -99,7 +101,7 @@ def follow_address(
         requested = {key: text for key, text in others.items() if own_parameters.are(key)}
         others = {key: text for key, text in others.items() if key not in requested}
     notices: tuple[str, ...] | None = None
-    if link is not None and _asks_for_more(link, written):
+    if link is not None and _asks_for_more(link, written, behind=behind):
         fill_form(link.experiment)
         take_lesson(link.lesson)
         # Also if these settings cannot run here, else the next rerun would undo the corrections.
@@ -111,9 +113,9 @@ def follow_address(
             others = {}
     rest = tuple(others)
     if own_parameters is not None:
-        if _asks_for_others(requested):
+        if _asks_for_others(requested, behind=behind):
             notices = (*(notices or ()), *own_parameters.fill(requested))
-        elif link is not None and not requested and st.session_state.get(_OWN) and not is_behind():
+        elif link is not None and not requested and st.session_state.get(_OWN) and not behind:
             own_parameters.clear()
         others |= (parameters := own_parameters.read())
     if problem:
@@ -150,20 +152,20 @@ def _is_untouched() -> bool:
     return is_idle and read_form() == PRESETS[FIRST_PRESET].experiment
 
 
-def _asks_for_others(requested: dict[str, str]) -> bool:
+def _asks_for_others(requested: dict[str, str], *, behind: bool) -> bool:
     """Return whether the user went to an address that sets the page's own parameters differently.
 
     Addresses without such parameters do not count: the menu and page changes create them too.
     """
     written = st.session_state.get(_OWN)
-    return bool(requested) and requested != written and (written is None or not is_behind())
+    return bool(requested) and requested != written and (written is None or not behind)
 
 
-def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
+def _asks_for_more(link: Link, written: dict[str, str], *, behind: bool) -> bool:
     """Return whether the user went to this address, and attnlab did not write it."""
     if not written:
         return True
-    return not is_behind() and to_query(link.experiment, link.lesson) != written
+    return not behind and to_query(link.experiment, link.lesson) != written
 
 
 def complete_address(page: str) -> None:
