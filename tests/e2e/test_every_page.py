@@ -13,7 +13,13 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 from tests.e2e.compare_page import address, compare
 from tests.e2e.server import AppServer
-from tests.e2e.train_page import QUICK, TrainPage, go_to, wait_until_it_fits
+from tests.e2e.train_page import (
+    QUICK,
+    TrainPage,
+    go_to,
+    wait_for_late_results,
+    wait_until_it_fits,
+)
 from tests.pages import PAGES
 
 pytestmark = pytest.mark.e2e
@@ -169,19 +175,6 @@ def _settle(page: Page) -> None:
     expect(page.get_by_text("Computing the numbers")).to_have_count(0, timeout=_PATIENCE)
 
 
-def _wait_for_late_results(page: Page) -> None:
-    """Wait until no part of the page was drawn for a second, as while results are missing."""
-    page.evaluate("""() => new Promise(done => {
-        let timer = setTimeout(done, 1000);
-        const watch = new MutationObserver(() => {
-            clearTimeout(timer);
-            timer = setTimeout(() => { watch.disconnect(); done(); }, 1000);
-        });
-        watch.observe(document.querySelector('[data-testid=stApp]'),
-                      {attributes: true, attributeFilter: ['data-test-script-state']});
-    })""")
-
-
 def _open_all(page: Page) -> None:
     _settle(page)
     closed = page.locator("details:not([open]) > summary")
@@ -244,7 +237,7 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
     last = page.locator(_LAST.get(name, "summary:has-text('In code')")).last
     last.wait_for(timeout=_PATIENCE)
     _open_all(page)
-    _wait_for_late_results(page)
+    wait_for_late_results(page)
     return page
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.train_page import QUICK, TrainPage
+from tests.e2e.train_page import QUICK, TrainPage, wait_for_late_results
 
 pytestmark = pytest.mark.e2e
 
@@ -19,6 +19,8 @@ def _figures(train: TrainPage) -> dict[str, str]:
 
 
 def _take(train: TrainPage, key: str) -> bytes:
+    # A file is made at the click, and dropped if the page is drawn before the browser has it.
+    wait_for_late_results(train.page)
     with train.page.expect_download() as download:
         train.part(key).get_by_role("button").click()
     return download.value.path().read_bytes()
@@ -119,6 +121,7 @@ def _take_chart(train: TrainPage, name: str, kind: str = "svg") -> bytes:
 def test_losses_script_and_charts_are_those_of_the_page(bench):
     bench.open_panel("files")
     expect(bench.part("files")).to_contain_text("nothing to export")
+    bench.settle()
     bench.fill("steps", 30)
     bench.press("start")
     bench.wait_for("done")

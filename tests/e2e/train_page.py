@@ -214,6 +214,19 @@ def finish_cell(page: Page, text: str) -> None:
     expect(editor).to_have_count(0)
 
 
+def wait_for_late_results(page: Page) -> None:
+    """Wait until no part of the page was drawn for a second, as while results are missing."""
+    page.evaluate("""() => new Promise(done => {
+        let timer = setTimeout(done, 1000);
+        const watch = new MutationObserver(() => {
+            clearTimeout(timer);
+            timer = setTimeout(() => { watch.disconnect(); done(); }, 1000);
+        });
+        watch.observe(document.querySelector('[data-testid=stApp]'),
+                      {attributes: true, attributeFilter: ['data-test-script-state']});
+    })""")
+
+
 def wait_until_it_fits(page: Page) -> None:
     """Wait until neither the page nor the part of it that scrolls is wider than the window."""
     page.wait_for_function(
