@@ -1,4 +1,4 @@
-"""In context: each sequence has a rule of its own, and the model must read it off the context."""
+"""In context: each sequence has its own rule, and the model must read it off the context."""
 
 import streamlit as st
 

@@ -53,13 +53,13 @@ def references_of(
     """Draw sequences, independent of those of any run, and predict them by every reference.
 
     Args:
-        process: A process with `references` of its own.
+        process: A process that names `references`.
         length: Number of visible tokens.
         seed: Seed of the sequences.
         size: Number of sequences; by default 500, or fewer if they are long.
 
     Raises:
-        OptionError: If the process has no references of its own.
+        OptionError: If the process names no references.
     """
     process = process.at_length(length)
     vocab = process.vocabulary.size
@@ -84,7 +84,7 @@ def references_of(
 
 
 def has_references(process: AbstractGenerator) -> bool:
-    """Return whether a process names reference predictors of its own."""
+    """Return whether a process names reference predictors."""
     return bool(jax.eval_shape(lambda: process.references(process.start())))
 
 

@@ -16,7 +16,7 @@ _LABEL = "mess3"
 
 
 def with_four_layers(preset: str, steps: int) -> Experiment:
-    """Return the preset's experiment with the published transformer and so many steps."""
+    """Return the preset's experiment with the published transformer and this number of steps."""
     start = PRESETS[preset].experiment
     published = TransformerOptions(layers=4, heads=1, d_attn=8, d_model=64, mlp_width=256)
     return dataclasses.replace(

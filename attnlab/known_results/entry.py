@@ -164,7 +164,7 @@ class KnownResult:
         return found
 
     def first(self, seeds: int, of: Numbers) -> Numbers:
-        """Return the numbers of the first so many seeds."""
+        """Return the numbers of the first `seeds` seeds only."""
         end = self.first_seed + seeds
         return {
             setting: {

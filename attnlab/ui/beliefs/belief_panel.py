@@ -27,7 +27,6 @@ from attnlab.inspection.belief_probes import (
 )
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
-from attnlab.training.presets import PRESETS
 from attnlab.ui.beliefs.course_panel import (
     TARGET,
     add_missing,
@@ -45,16 +44,12 @@ from attnlab.ui.beliefs.steering_panel import (
     distinct_pasts,
     draw_steering,
 )
-from attnlab.ui.controls.form_state import read_form
-from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.train.bench import Bench
-from attnlab.ui.train.course import result_shown
-from attnlab.ui.train.cursor import is_replaying, shown_moment, with_starting_point
-from attnlab.ui.train.welcome import draw_preset_choice
+from attnlab.ui.train.course import draw_over_training, result_shown
+from attnlab.ui.train.cursor import shown_moment, with_starting_point
 
-_SECONDS = 0.5
 _THUMBNAIL = 120
 # Fewer different points than this are drawn larger.
 _SPARSE = 200
@@ -71,26 +66,15 @@ _NOUNS = {
 
 def draw_beliefs(bench: Bench) -> None:
     """Draw the pictures and their controls; redraw them during training and replays."""
-    form = read_form()
-    if not isinstance(form, OptionError) and not has_beliefs(form.generator):
-        presets = {n: p for n, p in PRESETS.items() if has_beliefs(p.experiment.generator)}
-        draw_preset_choice(
-            "**The selected process has no hidden states.** Choose a process that has "
-            "them, below or under **process**. The current run stays until you press Start.",
-            presets,
-        )
-        return
-    draw_while(
-        lambda: _moves(bench.run.snapshot()),
-        lambda: _draw(bench.run.snapshot()),
+    draw_over_training(
+        bench,
+        has_beliefs,
+        "**The selected process has no hidden states.** Choose a process that has them, below or "
+        "under **process**.",
+        _draw,
+        missing,
         key="beliefs",
-        seconds=_SECONDS,
     )
-
-
-def _moves(snapshot: Snapshot) -> tuple[bool, ...]:
-    reasons = snapshot.active, is_replaying(), bool(missing(snapshot))
-    return reasons if any(reasons) else ()
 
 
 def _draw(snapshot: Snapshot) -> None:

@@ -5,9 +5,6 @@ import streamlit as st
 from attnlab.configuration.options import OptionError
 from attnlab.inspection.strategies import has_references
 from attnlab.runs.snapshot import Snapshot
-from attnlab.training.presets import PRESETS
-from attnlab.ui.controls.form_state import read_form
-from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.in_context.heads_panel import draw_head_map, draw_head_table, draw_heads
 from attnlab.ui.in_context.measures import (
     check_can_measure,
@@ -21,34 +18,21 @@ from attnlab.ui.in_context.strategies_panel import (
     draw_mixture,
 )
 from attnlab.ui.train.bench import Bench
-from attnlab.ui.train.cursor import is_replaying, shown_moment, with_starting_point
-from attnlab.ui.train.welcome import draw_preset_choice
-
-_SECONDS = 0.5
+from attnlab.ui.train.course import draw_over_training
+from attnlab.ui.train.cursor import shown_moment, with_starting_point
 
 
 def draw_in_context(bench: Bench) -> None:
     """Draw the charts; redraw them during training and replays."""
-    form = read_form()
-    if not isinstance(form, OptionError) and not has_references(form.generator):
-        presets = {n: p for n, p in PRESETS.items() if has_references(p.experiment.generator)}
-        draw_preset_choice(
-            "**In the selected process, all sequences have the same rule.** Choose a process with "
-            "a rule for each sequence. The current run stays until you press Start.",
-            presets,
-        )
-        return
-    draw_while(
-        lambda: _moves(bench.run.snapshot()),
-        lambda: _draw(bench.run.snapshot()),
+    draw_over_training(
+        bench,
+        has_references,
+        "**In the selected process, all sequences have the same rule.** Choose a process with a "
+        "rule for each sequence.",
+        _draw,
+        missing,
         key="in_context",
-        seconds=_SECONDS,
     )
-
-
-def _moves(snapshot: Snapshot) -> tuple[bool, ...]:
-    reasons = snapshot.active, is_replaying(), bool(missing(snapshot))
-    return reasons if any(reasons) else ()
 
 
 def _draw(snapshot: Snapshot) -> None:

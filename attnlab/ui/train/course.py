@@ -1,18 +1,62 @@
 """Results of a run's models over training, computed between redraws of a page."""
 
 import time
-from collections.abc import Callable, Container, Hashable
+from collections.abc import Callable, Container, Hashable, Sized
 from typing import Any, NamedTuple
 
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractGenerator
 from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
+from attnlab.training.presets import PRESETS
+from attnlab.ui.controls.form_state import read_form
+from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.session import session
-from attnlab.ui.train.cursor import Moment
+from attnlab.ui.train.bench import Bench
+from attnlab.ui.train.cursor import Moment, is_replaying
+from attnlab.ui.train.welcome import draw_preset_choice
+
+# Between redraws, while a run trains or is replayed.
+_SECONDS = 0.5
 
 # While the run trains, a page computes for at most this share of the time.
 _SHARE = 0.2
 # Models whose results are computed after a run.
 _MOST_MODELS = 16
+
+
+def draw_over_training(
+    bench: Bench,
+    applies: Callable[[AbstractGenerator], bool],
+    otherwise: str,
+    draw: Callable[[Snapshot], None],
+    missing: Callable[[Snapshot], Sized],
+    *,
+    key: str,
+) -> None:
+    """Draw results of a run, and redraw them during training and replays.
+
+    Args:
+        bench: The page's bench.
+        applies: Returns whether a process has such results.
+        otherwise: Text above the presets that are offered if the selected process has none.
+        draw: Draws the results.
+        missing: Returns the models that are not measured yet.
+        key: The key of the fragment.
+    """
+    form = read_form()
+    if not isinstance(form, OptionError) and not applies(form.generator):
+        fitting = {n: p for n, p in PRESETS.items() if applies(p.experiment.generator)}
+        draw_preset_choice(f"{otherwise} The current run stays until you press Start.", fitting)
+        return
+    run = bench.run
+
+    def waiting_for() -> tuple[bool, ...]:
+        snapshot = run.snapshot()
+        reasons = snapshot.active, is_replaying(), bool(len(missing(snapshot)))
+        return reasons if any(reasons) else ()
+
+    draw_while(waiting_for, lambda: draw(run.snapshot()), key=key, seconds=_SECONDS)
 
 
 def course_of(key: str, of: Hashable) -> dict[int, Any]:
