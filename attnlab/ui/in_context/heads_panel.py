@@ -18,6 +18,7 @@ from attnlab.charts import (
     overview_table,
     series_table,
 )
+from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import present
 from attnlab.inspection import HeadScore, role_of
 from attnlab.inspection.head_scores import MEASURES
@@ -28,7 +29,7 @@ from attnlab.ui.core.display import on_dark
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.in_context.measures import Course, Measured
 
-_HEIGHT, _MAP_HEIGHT = 260, 230
+_HEIGHT, _MAP_HEIGHT = 300, 230
 # Half the width of a 95 % interval, in standard errors.
 _INTERVAL = 1.96
 _LEARNED = Series("loss: share learned", HUES.learned)
@@ -150,10 +151,13 @@ def draw_head_table(measured: Measured, course: Course) -> None:
         for score, start in zip(measured.heads, before, strict=True)
     ]
     st.markdown("**All heads**, untrained → shown step")
-    st.caption("A head has a name if its share is at least 40 %, and 20 % above the untrained one.")
+    st.caption(
+        "± is one standard error. A head has a name from a share of 0.4, if that is 0.2 above the "
+        "untrained one."
+    )
     st.table(pd.DataFrame(rows).set_index("head"))
 
 
 def _change(before: HeadScore, now: HeadScore, measure: str) -> str:
     share, error = getattr(now, measure), getattr(now, f"{measure}_stderr")
-    return f"{getattr(before, measure):.2f} → {share:.2f} ± {_INTERVAL * error:.2f}"
+    return f"{getattr(before, measure):.2f} → {show_measured(share, error)}"
