@@ -13,6 +13,7 @@ from attnlab.generators import (
     Copy,
     Custom,
     DotMod,
+    Induction,
     Markov,
     NDays,
     Recall,
@@ -141,6 +142,14 @@ def test_the_picture_of_a_task_asks_for_its_first_target_token():
     assert picture.symbols == tuple("abcdefg")
     assert (picture.marked, picture.number, picture.goes_on) == ({7}, 1, True)
     assert picture.chances == [("g", None, 1.0)]
+
+
+def test_the_marks_are_those_of_the_sequence_where_each_has_sources_of_its_own():
+    process = Induction(letters=4, repeats="pairs")
+    experiment = Experiment(generator=process, model=TransformerOptions(), length=5)
+    # The last letter also stands at position 2, or at 1; the answer is copied from the next one.
+    for tokens, source in (([0, 3, 1, 2, 3], 3), ([3, 0, 1, 2, 3], 2)):
+        assert picture_of(experiment, np.array(tokens), {1, 4}, None, None).marked == {source}
 
 
 def test_a_long_sequence_is_cut_but_keeps_what_is_marked():

@@ -60,7 +60,7 @@ from attnlab.ui.train.loss_panel import (
 )
 from attnlab.ui.train.repeat import draw_curve_choice, draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs
-from attnlab.ui.train.task import draw_task, picture_of, true_probs
+from attnlab.ui.train.task import draw_task, final_sources, picture_of, true_probs
 from attnlab.ui.train.transport import (
     apply_commands,
     draw_amend,
@@ -156,9 +156,9 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             rungs = draw_reference_choice(seen)
             over_seeds = draw_curve_choice(seen.experiment)
             draw_target(run, seen)
-    days = () if informative is None else np.flatnonzero(informative) + 1
+    days = _marked(seen, choice, informative)
     with task:
-        _draw_task(seen, moment, choice, tuple(map(int, days)))
+        _draw_task(seen, moment, choice, days)
     cursor = None if moment is None or moment.is_now else moment.step
     with curve:
         if not draw_welcome():
@@ -169,7 +169,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             st.caption(":material/hourglass_top: Preparing the run …")
             return
         at_rest = present(moment).is_now and not snapshot.active
-        how = draw_inside(Shown(seen, within, choice, tuple(map(int, days)), at_rest, on_dark()))
+        how = draw_inside(Shown(seen, within, choice, days, at_rest, on_dark()))
     with reading:
         st.caption(how)
 
@@ -213,8 +213,22 @@ def _draw_task(
 
 
 def _informative(experiment: Experiment) -> np.ndarray | None:
-    true = figure(dependence, experiment.generator, experiment.length)
+    process, length = experiment.generator, experiment.length
+    if final_sources(process, (0,) * length) is not None:
+        # Each sequence has sources of its own, so no position matters in all of them.
+        return np.zeros(length, bool)
+    true = figure(dependence, process, length)
     return None if true is None else informative_positions(true)
+
+
+def _marked(seen: Snapshot, choice: Choice, informative: np.ndarray | None) -> tuple[int, ...]:
+    """Return the positions, from 1, that the final prediction in the shown maps depends on."""
+    if seen.probes is not None and choice.sequence != MEAN:
+        tokens = tuple(map(int, seen.probes[int(choice.sequence)]))
+        sources = final_sources(seen.experiment.generator, tokens)
+        if sources is not None:
+            return sources
+    return () if informative is None else tuple(map(int, np.flatnonzero(informative) + 1))
 
 
 def _draw_words(

@@ -1,5 +1,6 @@
 """The task as a picture: a sample sequence, the positions that matter, and the token to predict."""
 
+import functools
 import html
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -50,6 +51,16 @@ def true_probs(
     return np.exp(np.asarray(log_predictives(generator.at_length(len(tokens)), padded)))
 
 
+@functools.lru_cache(64)
+def final_sources(generator: AbstractGenerator, tokens: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the positions, from 1, that this sequence's final prediction is read from.
+
+    The result is None unless each sequence has sources of its own.
+    """
+    sources = generator.at_length(len(tokens)).true_sources(jnp.asarray(tokens))
+    return None if sources is None else tuple(map(int, np.flatnonzero(sources[-1]) + 1))
+
+
 def picture_of(
     experiment: Experiment,
     tokens: Int[np.ndarray, " length"],
@@ -75,6 +86,8 @@ def picture_of(
         source = jnp.asarray(tokens[:prompt])
         aligned = np.flatnonzero(np.asarray(process.true_alignment(source))[0])
         marked = {int(place) + 1 for place in aligned}
+    elif (sources := final_sources(process, tuple(map(int, tokens)))) is not None:
+        marked = set(sources)
     chances = []
     if true is not None:
         learned = None
