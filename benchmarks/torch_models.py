@@ -1,6 +1,7 @@
-"""The models of attnlab in PyTorch, as its users write them, with only the last row read out.
+"""The models of attnlab in PyTorch, as its users write them.
 
-Of the one with a source, all rows of the target are.
+Only the rows in the loss are read out: the last one, or all of a transformer with the loss `next`,
+and of a target that follows a source.
 """
 
 from functools import partial
@@ -74,6 +75,8 @@ class Layer(nn.Module):
 class Stack(nn.Module):
     """The transformer with learned positions and all its usual parts."""
 
+    reads_all = False
+
     def __init__(self, options: TransformerOptions, vocab: int, length: int):
         super().__init__()
         self.tokens = nn.Embedding(vocab, options.d_model)
@@ -86,6 +89,8 @@ class Stack(nn.Module):
         rows = self.tokens(tokens) + self.positions
         for layer in self.layers[:-1]:
             rows = layer(rows, rows.shape[1])
+        if self.reads_all:
+            return self.unembedding(self.normalisation(self.layers[-1](rows, rows.shape[1])))
         return self.unembedding(self.normalisation(self.layers[-1](rows, 1)[:, 0]))
 
 
@@ -174,7 +179,9 @@ def model_of(experiment: Experiment) -> nn.Module:
     """The model of an experiment, at its starting values."""
     torch.manual_seed(experiment.seed)
     options = experiment.model
-    return _MODELS[type(options)](options, experiment.generator.vocabulary.size, experiment.length)
+    model = _MODELS[type(options)](options, experiment.generator.vocabulary.size, experiment.length)
+    model.reads_all = experiment.training.loss == "next"
+    return model
 
 
 def hands(task: Cards, batch: int) -> Tensor:
