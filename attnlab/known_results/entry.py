@@ -146,6 +146,11 @@ class KnownResult:
             for seed in span
         )
 
+    def setting_of(self, experiment: Experiment) -> str | None:
+        """Return the label of the setting that an experiment has, with any seed, or None."""
+        labels = {dataclasses.replace(each, seed=0): name for name, each in self.settings.items()}
+        return labels.get(dataclasses.replace(experiment, seed=0))
+
     def numbers_of(self, results: Iterable[RunSummary]) -> Numbers:
         """Return the numbers that the claims are about, from results of the runs.
 
@@ -153,9 +158,8 @@ class KnownResult:
         """
         measures = {check.measure for check in self.checks}
         found = {name: {measure: {} for measure in measures} for name in self.settings}
-        labels = {dataclasses.replace(each, seed=0): name for name, each in self.settings.items()}
         for result in results:
-            label = labels.get(dataclasses.replace(result.experiment, seed=0))
+            label = self.setting_of(result.experiment)
             if label is None or result.state != "done" or result.evaluation is None:
                 continue
             for measure in measures:

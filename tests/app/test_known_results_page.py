@@ -1,7 +1,11 @@
 """The page Known results without a browser."""
 
+import dataclasses
+
+from attnlab import known_results
 from attnlab.known_results import KNOWN_RESULTS
 from tests.app.lessons import charts, open_page, texts
+from tests.unit.made_up_results import with_training
 
 
 def test_every_result_has_a_picture_for_each_claim_and_a_verdict():
@@ -12,3 +16,21 @@ def test_every_result_has_a_picture_for_each_claim_and_a_verdict():
         assert known.claim in texts(page)
     for check in checks:
         assert check.claim in texts(page)
+
+
+def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(monkeypatch):
+    known = KNOWN_RESULTS["recall-of-pairs"]
+    small = with_training(steps=2, train_size=100, test_size=100)
+    known = dataclasses.replace(known, settings={"attention": small}, checks=known.checks[:1])
+    monkeypatch.setattr(known_results, "KNOWN_RESULTS", {known.name: known})
+    page = open_page("pages/known_results.py")
+    page.session_state[f"known_{known.name}_here"] = True
+    page.run()
+    page.number_input(key=f"known_{known.name}_seeds").set_value(4).run()
+    page.button(key=f"known_{known.name}_start").click().run()
+    assert page.session_state["session"].jobs[f"known_{known.name}"].wait(60.0)
+    page.run()
+    assert not page.exception
+    # No such run recalls a value, and four of four outside the range disagree.
+    assert "Your seeds 20 to 23: The runs here disagree." in texts(page)
+    assert len(charts(page)) == 2

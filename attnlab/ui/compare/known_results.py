@@ -1,21 +1,40 @@
 """The gallery of published results: claims, runs, and verdicts."""
 
+import dataclasses
+from collections.abc import Iterator, Sequence
+from functools import partial
+
 import streamlit as st
 
 from attnlab import charts
+from attnlab.comparisons.grid import MOST_SEEDS
+from attnlab.comparisons.many import run_all
 from attnlab.configuration.number_text import show_range
-from attnlab.configuration.options import present
+from attnlab.configuration.options import OptionError, present
 from attnlab.known_results import AGREES, DISAGREES, KnownResult, Verdict, blog_post, overall
 from attnlab.known_results.shipped import shipped_numbers
-from attnlab.ui.controls.link_bar import draw_train_menu
-from attnlab.ui.core.display import QUESTION_PAGE
+from attnlab.live.jobs import JobState
+from attnlab.runs.library import Library
+from attnlab.runs.run_summary import RunSummary
+from attnlab.training.limits import Limits, check_comparison
+from attnlab.ui.compare.results import open_result, was_opened
+from attnlab.ui.controls.address_controls import number_field
+from attnlab.ui.controls.link_bar import draw_train_menu, go_to
+from attnlab.ui.core.display import INSPECT_PAGE, QUESTION_PAGE
+from attnlab.ui.core.fragments import fragment, panel
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
+from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.server import limits
+from attnlab.ui.core.session_library import session_library
 
 _VERDICTS = {
     AGREES: "The runs here agree.",
     DISAGREES: "The runs here disagree.",
 }
 _UNDECIDED = "The runs here cannot decide."
+# Seeds that are neither shown nor used to choose settings.
+_OWN_SEEDS, _FIRST_OWN, _LAST_SEED = 5, 20, 1_000_000
 
 
 def draw_known_result(known: KnownResult) -> None:
@@ -24,10 +43,9 @@ def draw_known_result(known: KnownResult) -> None:
     verdicts = known.verdicts(numbers)
     with st.container(border=True, key=f"known_{known.name}"):
         st.header(known.title, anchor=known.name)
-        says = _VERDICTS.get(overall(verdicts), _UNDECIDED)
-        st.markdown(f"{known.claim} **{says}**")
+        st.markdown(f"{known.claim} **{_says(verdicts)}**")
         for verdict in verdicts:
-            _draw_verdict(known, verdict)
+            _draw_verdict(verdict, known.title)
         if known.differs:
             st.caption(known.differs)
         st.caption(
@@ -38,10 +56,12 @@ def draw_known_result(known: KnownResult) -> None:
             draw_train_menu(dict(known.settings), f"known_{known.name}_train")
             if known is blog_post.RESULT:
                 st.page_link(QUESTION_PAGE, label="All its results", icon=":material/help_center:")
-        st.caption(
-            f"`attnlab reproduce {known.name}` trains all runs again, in about {known.minutes:g} "
-            "minutes on two cores."
-        )
+        run_here = panel("Run it here", key=f"known_{known.name}_here", icon="play_arrow")
+        fragment(run_here(_draw_own_runs), key=f"known_{known.name}_own")(known)
+
+
+def _says(verdicts: Sequence[Verdict]) -> str:
+    return _VERDICTS.get(overall(verdicts), _UNDECIDED)
 
 
 def _tuned(known: KnownResult) -> str:
@@ -50,7 +70,7 @@ def _tuned(known: KnownResult) -> str:
     return f"; the settings were chosen with seeds {known.tuned_on[0]} to {known.tuned_on[-1]}"
 
 
-def _draw_verdict(known: KnownResult, verdict: Verdict) -> None:
+def _draw_verdict(verdict: Verdict, title: str) -> None:
     check, share = verdict.check, present(verdict.share)
     low, high = (100 * end for end in share.ends)
     published = "" if check.published is None else f" Published: {check.published:g}."
@@ -65,7 +85,94 @@ def _draw_verdict(known: KnownResult, verdict: Verdict) -> None:
     with right:
         draw_chart(
             charts.claim_chart(verdict),
-            name=f"{known.title}: {check.claim}",
+            name=f"{title}: {check.claim}",
             alt=f"{charts.claim_title(check)} of each seed: "
             + ", ".join(f"{number:.3f}" for number in verdict.numbers.values()),
         )
+
+
+def _draw_own_runs(known: KnownResult) -> None:
+    """Draw controls that train the runs with seeds of your choice, and the verdicts on them."""
+    name = f"known_{known.name}"
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        seeds = _draw_number("seeds", 1, MOST_SEEDS, _OWN_SEEDS, name)
+        first = _draw_number("first seed", 0, _LAST_SEED, _FIRST_OWN, name)
+        own = dataclasses.replace(known, seeds=seeds, first_seed=first)
+        try:
+            check_comparison([*known.settings.values()], limits(), seeds=seeds)
+        except OptionError as error:
+            draw_error(str(error))
+            return
+        make = partial(_train, own, session_library().library, limits())
+        draw_job_buttons(name, "Train all", partial(start_job, name, make, of=own))
+    minutes = max(1, round(known.minutes * seeds / known.seeds))
+    st.caption(
+        f"{len(own.settings) * seeds} runs, about {minutes} min on two cores; runs in your library "
+        f"are not trained again. On the command line: `attnlab reproduce {known.name}`."
+    )
+
+    def draw(state: JobState | None) -> None:
+        if state is not None and state.latest:
+            _draw_own_results(present(job_of(name)).of, state.latest)
+
+    def progress(results: Sequence[RunSummary] | None) -> tuple[float, str]:
+        job, done = present(job_of(name)), len(results or ())
+        total = len(job.of.runs(job.of.seeds))
+        return done / total, f"{done} of {total} runs"
+
+    draw_job(name, draw, failed="Training", progress=progress)
+
+
+def _draw_number(label: str, low: int, high: int, usual: int, name: str) -> int:
+    key = f"{name}_{label.replace(' ', '_')}"
+    st.session_state.setdefault(key, usual)
+    return number_field(label, low, high, key=key, width=130, persist_state="session")
+
+
+def _train(own: KnownResult, library: Library, limits: Limits) -> Iterator[tuple[RunSummary, ...]]:
+    """Train the runs that the library lacks; yield the results so far after each run."""
+    results = ()
+    checkpoints = () if own.metrics else None
+    for result in run_all(
+        own.runs(own.seeds),
+        library=library,
+        limits=limits,
+        metrics=own.metrics,
+        checkpoints=checkpoints,
+    ):
+        # The models are in the library.
+        results = (*results, dataclasses.replace(result, run=None))
+        yield results
+
+
+def _draw_own_results(own: KnownResult, results: Sequence[RunSummary]) -> None:
+    verdicts = own.verdicts(own.numbers_of(results))
+    last = own.first_seed + own.seeds - 1
+    seeds = f"seed {last}" if own.seeds == 1 else f"seeds {own.first_seed} to {last}"
+    st.markdown(f"**Your {seeds}: {_says(verdicts)}**")
+    for verdict in verdicts:
+        if verdict.numbers:
+            _draw_verdict(verdict, f"{own.title}, your {seeds}")
+    if reasons := dict.fromkeys(each.reason for each in results if each.state != "done"):
+        draw_warning("Some runs are not finished.", *reasons, icon=":material/warning:")
+    _draw_inspect_menu(own, results)
+
+
+def _draw_inspect_menu(own: KnownResult, results: Sequence[RunSummary]) -> None:
+    """Draw a menu of the finished runs; a choice opens Inspect with this run."""
+    key = f"known_{own.name}_inspect"
+    choices = {
+        f"{own.setting_of(each.experiment)}, seed {each.experiment.seed}": each
+        for each in results
+        if each.state == "done"
+    }
+
+    def open_chosen() -> None:
+        if (chosen := choices.get(st.session_state[key])) is not None:
+            open_result(chosen)
+
+    if choices:
+        icon = ":material/search:"
+        st.menu_button("Open in Inspect", list(choices), key=key, icon=icon, on_click=open_chosen)
+    if was_opened():
+        go_to(INSPECT_PAGE)

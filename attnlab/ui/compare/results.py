@@ -50,7 +50,7 @@ def open_result(result: RunSummary) -> None:
     if entry is not None:
         opened = open_run(session_run(), session_library().library, entry.number)
     else:
-        draw_toast("Your library has no model of this run. Press Compare to train it.")
+        draw_toast("Your library has no model of this run. Train it again.")
     st.session_state[_OPENED] = opened
 
 
