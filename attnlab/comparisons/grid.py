@@ -11,7 +11,7 @@ from typing import NamedTuple
 from attnlab.comparisons.many import shared_program
 from attnlab.configuration.number_text import read_value, show_duration
 from attnlab.configuration.options import OptionError, default_of, options_of, quoted
-from attnlab.generators import DotMod, Recall
+from attnlab.generators import DotMod, InContextMarkov, Recall
 from attnlab.models import AttentionOptions, TransformerOptions
 from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
 from attnlab.training.experiment import Experiment
@@ -313,6 +313,41 @@ COMPARISONS = MappingProxyType(
                     generator=DotMod(),
                     model=TransformerOptions(),
                     training=Training(steps=1_000),
+                ),
+            ),
+        ),
+        "recall-pairs": ComparisonPreset(
+            "Who recalls how many pairs?",
+            "Keys and values come first, then the keys again. Attention looks a key up; other "
+            "models must keep all pairs in their state.",
+            Grid(
+                (
+                    ("model", ("transformer", "gru", "ssm", "conv")),
+                    ("pairs", ("2", "4", "7")),
+                ),
+                seeds=3,
+                base=PRESETS["recall-pairs"].experiment,
+            ),
+        ),
+        "state-size": ComparisonPreset(
+            "How large a state recalls four pairs?",
+            "Recurrent and state-space models keep four pairs in a state of 16 to 64 numbers.",
+            Grid(
+                (("model", ("gru", "ssm")), ("hidden_size", ("16", "32", "64"))),
+                seeds=3,
+                base=PRESETS["recall-pairs"].experiment,
+            ),
+        ),
+        "table-count": ComparisonPreset(
+            "Retrieve a known table, or infer a new one?",
+            "Each sequence has one of 2, 8 or 64 tables. Few tables can be learned by heart; with "
+            "many, the model has to read the table off the sequence.",
+            Grid(
+                (("table_count", ("2", "8", "64")), ("steps", ("250", "1000", "2000"))),
+                seeds=3,
+                base=dataclasses.replace(
+                    PRESETS["icl-markov"].experiment,
+                    generator=InContextMarkov(prior="known-tables"),
                 ),
             ),
         ),
