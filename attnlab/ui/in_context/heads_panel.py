@@ -58,8 +58,8 @@ def draw_heads(measured: Measured, course: Course) -> None:
         st.caption("This model has no attention.")
         return
     st.caption(
-        "The strongest head of each kind, with 95 % intervals over sequences. Step 0 is the "
-        "untrained control."
+        "Each line is the head with the largest share of its kind, with 95 % intervals over "
+        "sequences. Step 0 is the untrained model."
     )
     tables = [series_table(_LEARNED.name, course.steps, course.learned())]
     for measure, name in _shown_measures(measured.heads).items():
@@ -119,8 +119,8 @@ def draw_head_map(
         pictures.append(HeadPicture("true sources", truth, found.mask))
     st.markdown(f"**Where {head_title(score)} looks in one sequence**")
     st.caption(
-        f"Rows are queries, columns are keys. The next {process.position_word} is read from the "
-        "true sources."
+        "Rows are queries, columns are keys. True sources are the positions that determine the "
+        f"next {process.position_word}."
     )
     draw_chart(
         overview_chart(
@@ -152,8 +152,8 @@ def draw_head_table(measured: Measured, course: Course) -> None:
     ]
     st.markdown("**All heads**, untrained → shown step")
     st.caption(
-        "± is one standard error. A head has a name from a share of 0.4, if that is 0.2 above the "
-        "untrained one."
+        "A head is named if its share is at least 0.4, and at least 0.2 above the untrained one. "
+        "± is one standard error."
     )
     st.table(pd.DataFrame(rows).set_index("head"))
 
