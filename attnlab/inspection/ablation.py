@@ -1,6 +1,6 @@
 """The effect of each head on the predictions, measured by replacing its attention pattern."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,9 +11,11 @@ from jaxtyping import Array, Bool, Float, Int
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractTask, loss_mask_of
 from attnlab.generators.interruption import check_in
+from attnlab.inspection.predictions import probs_by_query
+from attnlab.inspection.strategies import References, expected_loss
 from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edited
 from attnlab.models.inside import heads_of, in_proportion, mean_trace, removed, uniform
-from attnlab.training.evaluation import outcomes, safe_variance
+from attnlab.training.evaluation import LossByPosition, outcomes, safe_variance
 
 # Number of sequences for the mean pattern.
 _SEQUENCES = 2_000
@@ -24,9 +26,9 @@ Pattern = Float[Array, "query key"] | TrueAlignment
 class Effect(NamedTuple):
     """Loss and accuracy after edits, and their changes on the same test sequences.
 
-    Changes are after minus before, with the standard error of the mean difference over sequences.
-    For accuracy the error is at least that of half a changed sequence, since a larger test set may
-    show a change where this one shows none. For loss it is 0 if no loss changed at all.
+    Changes are after minus before; their standard errors are those of the mean difference over
+    sequences. For accuracy the error is at least that of half a changed sequence. For loss it is 0
+    if no loss changed at all.
     """
 
     nll: float
@@ -53,18 +55,18 @@ class Ablation(NamedTuple):
 class _Known(NamedTuple):
     mask: Bool[Array, "query key"]
     mean: Pattern
-    truth: Pattern | None
-    alignment: TrueAlignment | None
-    earlier: Pattern | None
+    truth: Pattern | None = None
+    alignment: TrueAlignment | None = None
+    earlier: Pattern | None = None
 
 
-REMOVED, TRUTH, ALIGNMENT, FROZEN = "removed", "truth", "alignment", "frozen"
+REMOVED, MEAN, TRUTH, ALIGNMENT, FROZEN = "removed", "mean", "truth", "alignment", "frozen"
 # The patterns that may replace the pattern of a head.
 REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
     {
         REMOVED: lambda known: removed(known.mask),
         "uniform": lambda known: uniform(known.mask),
-        "mean": lambda known: known.mean,
+        MEAN: lambda known: known.mean,
         TRUTH: lambda known: in_proportion(known.mask, known.truth),
         ALIGNMENT: lambda known: known.alignment,
         FROZEN: lambda known: known.earlier,
@@ -152,17 +154,47 @@ def ablations(
                 continue
             check_in()
             pattern = REPLACEMENTS[name](known)
-            # As arrays, so that all heads share one compiled program.
-            edit = Edit(
-                jnp.int32(attention.layer),
-                jnp.int32(head),
-                pattern if callable(pattern) else jnp.asarray(pattern, jnp.float32),
-                attention.kind,
-            )
+            edit = _edit(attention, head, pattern)
             after = outcomes(edited(model, edit), sequences, readout=readout, loss_mask=loss_mask)
             effect = _effect(before, after)
             found.append(Ablation(attention.layer, head, name, effect, attention.kind))
             yield tuple(found)
+
+
+def _edit(attention: AttentionMap, head: int, pattern: Pattern) -> Edit:
+    # As arrays, so that all heads share one compiled program.
+    return Edit(
+        jnp.int32(attention.layer),
+        jnp.int32(head),
+        pattern if callable(pattern) else jnp.asarray(pattern, jnp.float32),
+        attention.kind,
+    )
+
+
+def ablated_loss(
+    references: References,
+    model: AbstractModel,
+    heads: Collection[tuple[int, int]],
+    by: str = REMOVED,
+) -> LossByPosition:
+    """Return the expected loss of a model after replacing the patterns of some heads together.
+
+    Args:
+        references: The sequences and their exact predictions.
+        model: A model with self-attention.
+        heads: Layer and head of each, counted from 0. Without any, nothing is replaced.
+        by: `removed` sets the head's output to 0. `mean` gives it its mean pattern over the same
+            sequences, and `uniform` equal attention to all unmasked keys.
+    """
+    visible = references.sequences[:, :-1]
+    attention = mean_trace(model, visible).attention
+    edits = [
+        _edit(found, head, REPLACEMENTS[by](_Known(found.mask, jnp.asarray(found.pattern[head]))))
+        for found in attention
+        for head in range(len(found.pattern))
+        if (found.layer, head) in heads
+    ]
+    return expected_loss(references, probs_by_query(edited(model, *edits), visible))
 
 
 def can_align(attention: AttentionMap) -> bool:

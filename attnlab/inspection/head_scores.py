@@ -1,5 +1,6 @@
-"""What each attention head looks at: the previous token, earlier matches, the true sources."""
+"""What each attention head looks at, and whether it copies the tokens that it attends to."""
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -20,12 +21,14 @@ MEASURES = ("prefix_match", "previous_token", "true_sources")
 
 
 class HeadScore(NamedTuple):
-    """The mean share of a head's attention on three kinds of positions, with standard errors.
+    """The mean share of a head's attention on three kinds of positions, and its copying score.
 
     `prefix_match` are the positions after earlier occurrences of the query's token,
     `previous_token` is the one before the query, and `true_sources` are those of the process. Each
     is a mean over the queries that have such positions, and over sequences. It is NaN if there are
     none, or if the process does not define sources. Layers and heads are counted from 1.
+
+    `copying` is the `copying_score` of the head's weights, or NaN if the model has no circuits.
 
     References:
         Olsson et al. (2022), "In-context learning and induction heads".
@@ -39,6 +42,7 @@ class HeadScore(NamedTuple):
     prefix_match_stderr: float
     previous_token_stderr: float
     true_sources_stderr: float
+    copying: float = math.nan
 
 
 # A head has a name if it gives this share to what it is named after, and this much more than an
@@ -80,17 +84,43 @@ def head_scores(
         One entry for each layer and head; none for a model without self-attention.
     """
     shares = np.asarray(_shares(process, model, jnp.asarray(sequences)[:_SEQUENCES]), np.float64)
+    circuits = _circuits(model)
     scores = []
-    for layer, of_layer in enumerate(shares.transpose(1, 2, 3, 0), 1):
-        for head, of_head in enumerate(of_layer, 1):
+    for layer, of_layer in enumerate(shares.transpose(1, 2, 3, 0)):
+        for head, of_head in enumerate(of_layer):
             found = [each[np.isfinite(each)] for each in of_head]
             means = [float(each.mean()) if each.size else np.nan for each in found]
             errors = [
                 float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else np.nan
                 for each in found
             ]
-            scores.append(HeadScore(layer, head, *means, *errors))
+            copying = np.nan if circuits is None else copying_score(circuits[layer, head])
+            scores.append(HeadScore(layer + 1, head + 1, *means, *errors, copying=copying))
     return tuple(scores)
+
+
+def copying_score(circuit: Float[Array | np.ndarray, "vocab vocab"]) -> float:
+    """Return Σλ / Σ|λ| over the eigenvalues λ of a head's `copying_circuits`, from -1 to 1.
+
+    It is 1 if attending to any token raises the logit of the same token, and -1 if it lowers it.
+    Rows and columns have their mean subtracted, since only differences of logits count. Parts of
+    the head's input that layers below wrote are left out.
+
+    References:
+        Elhage et al. (2021), "A mathematical framework for transformer circuits".
+    """
+    matrix = np.asarray(circuit, np.float64)
+    if not np.isfinite(matrix).all():
+        return math.nan
+    matrix = matrix - matrix.mean(axis=0)
+    values = np.linalg.eigvals(matrix - matrix.mean(axis=1, keepdims=True))
+    size = np.abs(values).sum()
+    return float(values.real.sum() / size) if size > 0 else math.nan
+
+
+@eqx.filter_jit
+def _circuits(model):
+    return model.copying_circuits()
 
 
 @eqx.filter_jit

@@ -201,6 +201,10 @@ class Attention(AbstractModel):
         parts = self.parts(jax.nn.one_hot(tokens, self.vocab), jnp.array([query]))
         return parts.cell(key, self.options.score)
 
+    def copying_circuits(self) -> Float[Array, "layers heads vocab vocab"]:
+        # The values are the logits already.
+        return (self.embedding().tokens @ self.value.weight)[None, None]
+
     def parts(
         self,
         one_hot: Float[Array, "length vocab"],

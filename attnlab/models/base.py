@@ -171,6 +171,14 @@ class AbstractModel(eqx.Module):
         """Return whether the logits are a sum of contributions of the model's parts."""
         return False
 
+    def copying_circuits(self) -> Float[Array, "layers heads vocab vocab"] | None:
+        """Return what each head adds to the logits if it attends to one token's embedding alone.
+
+        Row x is for the token x. A matrix may have a positive factor, and a constant row added.
+        None for other families, and for layers whose outputs are not added.
+        """
+        return None
+
 
 class AbstractModelOptions(Options, abc.ABC):
     """The options of a model family: a frozen dataclass that builds models.

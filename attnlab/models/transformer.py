@@ -269,17 +269,40 @@ class Transformer(AbstractModel):
         """
         if not self.logits_are_a_sum:
             return None
-        read = self._read_by_layers(tokens)
-        parts = {"embedding": read[0][query]}
-        for number, (layer, rows) in enumerate(zip(self.layers, read, strict=True), 1):
-            heads, rest = layer.written(rows, query, self.options)
-            parts |= {f"layer {number}, head {head + 1}": row for head, row in enumerate(heads)}
-            parts[f"layer {number}, {'MLP' if layer.mlp is not None else 'bias'}"] = rest
+        parts = self.parts_of_row(tokens, query, len(self.layers))
+        parts = {"embedding": parts.pop("token") + parts.pop("position"), **parts}
         weighed, bias = in_normalised(self.normalisation, jnp.stack(list(parts.values())))
         biases = self._logits(bias[None])[0]
         # Subtract the logits of a zero row, which are the biases.
         made = self._logits(weighed) - self._logits(jnp.zeros((1, bias.size)))
         return {**dict(zip(parts, made, strict=True)), "biases": biases}
+
+    def parts_of_row(
+        self, tokens: Int[Array, " length"], place: Int[Array, ""] | int, layers: int
+    ) -> dict[str, Float[Array, " width"]]:
+        """Return the parts that sum to the row of one position after the first `layers` layers.
+
+        They are the token, the position, each head, and the rest of each layer.
+        """
+        embedding, read = self.embedding(), self._read_by_layers(tokens)
+        parts = {"token": embedding.tokens[tokens[place]], "position": embedding.positions[place]}
+        for number, (layer, rows) in enumerate(zip(self.layers[:layers], read, strict=False), 1):
+            heads, rest = layer.written(rows, place, self.options)
+            parts |= {f"layer {number}, head {head + 1}": row for head, row in enumerate(heads)}
+            parts[f"layer {number}, {'MLP' if layer.mlp is not None else 'bias'}"] = rest
+        return parts
+
+    def copying_circuits(self) -> Float[Array, "layers heads vocab vocab"] | None:
+        if not self.logits_are_a_sum:
+            return None
+        tokens = self.embedding().tokens
+
+        def of_head(rows):
+            return self._logits(in_normalised(self.normalisation, rows)[0])
+
+        return jnp.stack(
+            [jax.vmap(of_head)(layer.copied(tokens, self.options)) for layer in self.layers]
+        )
 
     def _read_by_layers(self, tokens: Int[Array, " length"]) -> list[Float[Array, "length width"]]:
         """Return the rows that each layer reads, at all positions."""

@@ -158,9 +158,20 @@ class TransformerLayer(eqx.Module):
         queries = jnp.array([query])
         after, parts, _ = self(rows, queries, options)
         outputs, _ = jax.vmap(lambda head: head.attended(options.score))(parts)
-        matrices = jnp.stack(jnp.split(self.output.weight, options.heads))
-        heads = (outputs @ matrices)[:, 0]
+        heads = self._projected(outputs, options)[:, 0]
         return heads, after[0] - rows[query] - heads.sum(axis=0)
+
+    def copied(
+        self, rows: Float[Array, "some width"], options: LayerOptions
+    ) -> Float[Array, "heads some width"]:
+        """Return what each head writes if it attends to one of the rows alone."""
+        read = self.as_read(rows, 0, options)
+        return self._projected(self.keys_and_values(read, options).value, options)
+
+    def _projected(
+        self, outputs: Float[Array, "heads some d_value"], options: LayerOptions
+    ) -> Float[Array, "heads some width"]:
+        return outputs @ jnp.stack(jnp.split(self.output.weight, options.heads))
 
     def _joined(self, before, made, part: int, options: LayerOptions):
         rows = before + made if options.residual == "with" else made

@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 import scipy.special
 
+from attnlab.generators import InContextMarkov
 from attnlab.inspection import (
     Ablation,
     Effect,
+    ablated_loss,
     ablations,
     effect_of,
+    expected_loss,
+    probs_by_query,
+    references_of,
     removals,
     replacements,
 )
@@ -209,3 +214,21 @@ def test_the_table_begins_with_the_head_that_costs_most_and_has_errors():
         (0, 1): 0.2, (0, 0): 0.01,
     }  # fmt: skip
     assert list(removals(found)) == [(0, 1), (0, 0)]
+
+
+def test_ablated_losses_are_those_of_edited_models():
+    """Without a head the model is another one, whose zeroed values say the same."""
+    references = references_of(InContextMarkov(), LENGTH, size=30)
+    visible = references.sequences[:, :-1]
+    model = FAMILIES["transformer"].build(vocab=2, length=LENGTH, key=jax.random.key(1))
+    whole = expected_loss(references, probs_by_query(model, visible))
+    assert ablated_loss(references, model, ()) == whole
+    layer = model.layers[1]
+    weight = layer.output.weight.at[3:6].set(0.0)
+    layer = dataclasses.replace(layer, output=layer.output._replace(weight=weight))
+    without = dataclasses.replace(model, layers=(model.layers[0], layer))
+    expected = expected_loss(references, probs_by_query(without, visible))
+    found = ablated_loss(references, model, [(1, 1)])
+    np.testing.assert_allclose(found.nll, expected.nll, atol=1e-5)
+    assert found.mean_stderr == pytest.approx(expected.mean_stderr, abs=1e-5)
+    assert np.abs(np.subtract(found.nll, whole.nll)).max() > 1e-3

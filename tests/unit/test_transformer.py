@@ -15,8 +15,10 @@ from attnlab.models import (
     TransformerOptions,
     edited,
 )
+from attnlab.models.composition import score_parts
 from attnlab.models.generation import empty_cache, next_logits
 from attnlab.models.inside import removed
+from attnlab.positions import Alibi, Rotary, Scalar
 from tests.unit.model_settings import (
     LENGTH,
     MODELS_IN_ALL_SETTINGS,
@@ -95,6 +97,43 @@ def test_contributions_sum_to_the_logits_where_they_are_a_sum(setting):
         heads = options.layers * options.heads
         assert sum("head" in name for name in found) == heads
         assert len(found) == 1 + heads + options.layers + 1
+
+
+@pytest.mark.parametrize(
+    "setting", ["rotary", "alibi", "concatenated, no norm", "learned, RMSNorm, MLP"]
+)
+def test_the_parts_of_the_scores_give_the_pattern(setting):
+    plain = {"layers": 2, "heads": 2, "d_attn": 4, "d_model": 6, "mlp_width": 0}
+    options = {
+        "rotary": TransformerOptions(**plain, position=Rotary()),
+        "alibi": TransformerOptions(**plain, position=Alibi(), scale="none"),
+        "concatenated, no norm": TransformerOptions(
+            **plain, position=Scalar(), normalisation="none"
+        ),
+        "learned, RMSNorm, MLP": TransformerOptions(
+            **{**plain, "mlp_width": 5}, normaliser="RMSNorm"
+        ),
+    }[setting]
+    model, query = build(options), 2
+    # Biases are 0 at first.
+    model = jax.tree.map(lambda leaf: leaf + 0.1, model)
+    _, trace = run(model)
+    parts = [
+        score_parts(model, np.array(TOKENS), layer=1, head=1, query=query, key=key)
+        for key in range(query + 1)
+    ]
+    scores = np.array([each.scores.sum() + each.bias for each in parts])
+    share = np.exp(scores) / np.exp(scores).sum()
+    np.testing.assert_allclose(share, trace.attention[1].pattern[1, query, : query + 1], atol=1e-5)
+    names = ["token", "layer 1, head 1", "layer 1, head 2"]
+    assert [name for name in parts[0].key if name in names] == names
+    assert ("position" in parts[0].key) == (setting not in ("rotary", "alibi"))
+
+
+@pytest.mark.parametrize("more", [{"normalisation": "post"}, {"score": "gaussian"}])
+def test_other_scores_have_no_parts(more):
+    model = build(dataclasses.replace(SMALL_TRANSFORMER, **more))
+    assert score_parts(model, np.array(TOKENS), layer=1, head=0, query=1, key=0) is None
 
 
 def test_a_contribution_is_what_the_logits_lose_without_the_head():
