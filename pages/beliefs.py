@@ -13,8 +13,8 @@ from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.runs_panel import follow_run_file
 
 ABOUT = (
-    "The process has hidden states. The **belief** is the distribution over them, given the tokens "
-    "so far. Does a model that only learns to predict tokens represent it?"
+    "The process has hidden states. The **belief** is their distribution, given the tokens so far. "
+    "Does a model that only predicts tokens compute it?"
 )
 
 ensure_shell()

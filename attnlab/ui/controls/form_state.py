@@ -153,7 +153,6 @@ _RULED: Mapping[str, tuple[str, str]] = {
     "train_size": ("data", "fixed"),
     "split": ("data", "fixed"),
     "scheduled_sampling": ("loss", "next"),
-    "parents": ("tree", "given"),
 }
 
 

@@ -5,6 +5,8 @@ import streamlit as st
 from attnlab.configuration.options import OptionError
 from attnlab.inspection.strategies import has_references
 from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.in_context.ablation_panel import draw_ablations
+from attnlab.ui.in_context.clamp_panel import draw_clamp
 from attnlab.ui.in_context.heads_panel import draw_head_map, draw_head_table, draw_heads
 from attnlab.ui.in_context.measures import (
     check_can_measure,
@@ -17,6 +19,7 @@ from attnlab.ui.in_context.strategies_panel import (
     draw_loss_by_position,
     draw_mixture,
 )
+from attnlab.ui.in_context.text_panel import draw_text
 from attnlab.ui.train.bench import Bench
 from attnlab.ui.train.course import draw_over_training
 from attnlab.ui.train.cursor import shown_moment, with_starting_point
@@ -71,3 +74,8 @@ def _draw(snapshot: Snapshot) -> None:
             draw_head_map(experiment, moment.model, measured, snapshot.probes[0])
         with right:
             draw_head_table(measured, course)
+        if measured.heads:
+            draw_text(experiment, moment.model, measured, course, snapshot.probes[0])
+        if measured.heads and moment.is_now and not snapshot.active:
+            draw_ablations(references, moment.model, measured, course)
+            draw_clamp(snapshot, measured.heads)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import streamlit as st
+from jaxtyping import Bool, Int
 
 from attnlab.charts import (
     HUES,
@@ -58,8 +59,8 @@ def draw_heads(measured: Measured, course: Course) -> None:
         st.caption("This model has no attention.")
         return
     st.caption(
-        "Each line is the head with the largest share of its kind, with 95 % intervals over "
-        "sequences. Step 0 is the untrained model."
+        "The strongest head of each kind, with 95 % intervals over sequences. Step 0 is the "
+        "untrained control."
     )
     tables = [series_table(_LEARNED.name, course.steps, course.learned())]
     for measure, name in _shown_measures(measured.heads).items():
@@ -104,23 +105,17 @@ def draw_head_map(
     score = measured.heads[place]
     patterns = [each for each in trace_of(model, tokens).attention if each.kind == "self"]
     found = patterns[score.layer - 1]
-    process = experiment.generator.at_length(experiment.length)
     pictures = [
         HeadPicture(head_title(score), np.asarray(found.pattern[score.head - 1]), found.mask)
     ]
-    sources = process.true_sources(jnp.asarray(tokens))
+    sources = true_sources_of(experiment, tokens)
     if sources is not None:
-        truth = np.asarray(sources, np.float64)
-        # The loss mask does not depend on the last token.
-        mask = process.loss_mask(jnp.append(jnp.asarray(tokens), 0))
-        if mask is not None:
-            truth *= np.asarray(mask)[1:, None]
-        truth /= np.maximum(truth.sum(axis=1, keepdims=True), 1)
+        truth = sources / np.maximum(sources.sum(axis=1, keepdims=True), 1)
         pictures.append(HeadPicture("true sources", truth, found.mask))
+    word = experiment.generator.position_word
     st.markdown(f"**Where {head_title(score)} looks in one sequence**")
     st.caption(
-        "Rows are queries, columns are keys. True sources are the positions that determine the "
-        f"next {process.position_word}."
+        f"Rows are queries, columns are keys. The next {word} is read from the true sources."
     )
     draw_chart(
         overview_chart(
@@ -133,8 +128,21 @@ def draw_head_map(
         ),
         name="Attention and true sources",
         alt=f"Attention of {head_title(score)} on one sequence of {len(tokens)} "
-        f"{process.position_word}s, beside the true sources.",
+        f"{word}s, beside the true sources.",
     )
+
+
+def true_sources_of(
+    experiment: Experiment, tokens: Int[np.ndarray, " length"]
+) -> Bool[np.ndarray, "query key"] | None:
+    """Return the positions that each next token in the loss is read from, if they are defined."""
+    process = experiment.generator.at_length(experiment.length)
+    sources = process.true_sources(jnp.asarray(tokens))
+    if sources is None:
+        return None
+    # The loss mask does not depend on the last token.
+    mask = process.loss_mask(jnp.append(jnp.asarray(tokens), 0))
+    return np.asarray(sources if mask is None else sources & mask[1:, None])
 
 
 def draw_head_table(measured: Measured, course: Course) -> None:
@@ -147,13 +155,17 @@ def draw_head_table(measured: Measured, course: Course) -> None:
         {
             "head": f"{head_title(score)} {role_of(score, start)}".rstrip(),
             **{name: _change(start, score, measure) for measure, name in names.items()},
+            "copying": f"{start.copying:.2f} → {score.copying:.2f}".replace("-", "−"),
         }
         for score, start in zip(measured.heads, before, strict=True)
     ]
     st.markdown("**All heads**, untrained → shown step")
     st.caption(
-        "A head is named if its share is at least 0.4, and at least 0.2 above the untrained one. "
-        "± is one standard error."
+        "± is one standard error. A head has a name from a share of 0.4, if that is 0.2 above the "
+        "untrained one.",
+        help="**Copying**: 1 if attending to a token raises the logit of the same token, −1 if it "
+        "lowers it. It is Σλ / Σ|λ| over the eigenvalues of the head's output–value circuit "
+        "(Elhage et al. 2021).",
     )
     st.table(pd.DataFrame(rows).set_index("head"))
 

@@ -46,9 +46,7 @@ def draw_loss_by_position(references: References, measured: Measured, step: int,
     series = (_MODEL, *reference_series(tuple(losses)))
     table = pd.concat(_rows(*each) for each in {_MODEL.name: measured.loss, **losses}.items())
     st.markdown(f"**Loss by {word}**, step {step:,}")
-    st.caption(
-        f"The loss falls from {word} to {word} if the model infers the rule from the context."
-    )
+    st.caption(f"A rule read off the context shows as a loss that falls from {word} to {word}.")
     draw_chart(
         lines_chart(
             table,
@@ -124,7 +122,7 @@ def _rules(changes: Sequence[tuple[int, str]]) -> pd.DataFrame:
 def draw_mixture(references: References, measured: Measured, course: Course, step: int) -> None:
     """Draw the weights of the nearest mixture of references over training."""
     weights = np.stack([each.found.weights for each in course.results])
-    st.markdown(f"**Nearest mixture of references**, step {step:,}")
+    st.markdown(f"**Mixture that is nearest to the model**, step {step:,}")
     st.caption(_in_words(references, measured.found))
     draw_chart(
         stacked_chart(
@@ -150,4 +148,4 @@ def _in_words(references: References, found: Strategies) -> str:
         if weight >= _NAMED
     ]
     left = show_measured(found.left_over, found.left_over_stderr, most_places=4)
-    return f"**{', '.join(parts)}**. Remaining KL(mixture ‖ model): {left} nats."
+    return f"**{', '.join(parts)}**. KL left over: {left} nats."

@@ -1,0 +1,176 @@
+"""One token of a sequence: where each head looks from there, shown on the text, and why."""
+
+import html
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from attnlab.charts import HUES, SIGNED, matrix_chart, matrix_table
+from attnlab.configuration.number_text import show_percent
+from attnlab.inspection import HeadScore, role_of
+from attnlab.models import AbstractModel
+from attnlab.models.composition import score_parts
+from attnlab.models.inside import trace_of
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.display import on_dark
+from attnlab.ui.core.fragments import panel
+from attnlab.ui.core.outside import as_text
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.in_context.heads_panel import head_title, true_sources_of
+from attnlab.ui.in_context.measures import Course, Measured
+
+# More strips would not fit on the screen; then one layer is shown.
+_MOST_HEADS = 8
+# A share above which the letters have the colour of the page.
+_STRONG = 0.55
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+@panel("Where each head looks, on the text", key="head_text", icon="text_fields")
+def draw_text(
+    experiment: Experiment,
+    model: AbstractModel,
+    measured: Measured,
+    course: Course,
+    tokens: np.ndarray,
+) -> None:
+    """Draw the sequence once for each head, shaded by its attention from the chosen token."""
+    word, vocabulary = experiment.generator.position_word, experiment.generator.vocabulary
+    symbols = [vocabulary.symbols[token] for token in tokens]
+    query = st.pills(
+        f"Choose a {word}",
+        range(len(tokens)),
+        default=len(tokens) - 1,
+        required=True,
+        # Equal labels would be one option.
+        format_func=lambda at: f"{as_text(symbols[at])}{str(at + 1).translate(_SUBSCRIPTS)}",
+        key=f"text_query_{len(tokens)}",
+    )
+    sources = true_sources_of(experiment, tokens)
+    marked = () if sources is None else np.flatnonzero(sources[query])
+    trace = trace_of(model, tokens)
+    patterns = [each.pattern for each in trace.attention if each.kind == "self"]
+    for score, before in _shown_heads(measured.heads, course.results[0].heads):
+        shares = patterns[score.layer - 1][score.head - 1, query]
+        name = f"{head_title(score)} {role_of(score, before)}".rstrip()
+        st.html(strip_html(name, symbols, shares, query, marked, dark=on_dark()))
+    st.caption(
+        f"Shading: share of attention from the framed {word}. Underlined: the true sources of the "
+        f"next {word}."
+    )
+    _draw_composition(model, measured.heads, patterns, tokens, symbols, query)
+
+
+def _draw_composition(
+    model: AbstractModel,
+    heads: Sequence[HeadScore],
+    patterns: Sequence[Float[np.ndarray, "heads query key"]],
+    tokens: np.ndarray,
+    symbols: Sequence[str],
+    query: int,
+) -> None:
+    """Draw the parts of the score of one head between the query and a key."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        # The last head is in the last layer, whose input has the most parts.
+        score = heads[
+            st.selectbox(
+                "Why does this head",
+                range(len(heads)),
+                len(heads) - 1,
+                format_func=lambda at: head_title(heads[at]),
+                key=f"composition_head_{len(heads)}",
+                width=160,
+            )
+        ]
+        layer, head = score.layer - 1, score.head - 1
+        strongest = int(patterns[layer][head, query].argmax())
+        key = st.selectbox(
+            "look here",
+            range(query + 1),
+            strongest,
+            format_func=lambda at: f"{symbols[at]} {at + 1}",
+            key=f"composition_key_{layer}_{head}_{query}_{strongest}",
+            width=120,
+        )
+    with st.spinner("Computing the parts of the score …"):
+        found = score_parts(model, tokens, layer=layer, head=head, query=query, key=key)
+    if found is None:
+        st.caption("The score of this model is not a sum of parts.")
+        return
+    most = float(np.abs(found.scores).max())
+    names = _short(found.query), _short(found.key)
+    total = found.scores.sum() + found.bias
+    draw_chart(
+        matrix_chart(
+            matrix_table(found.scores, names=names),
+            shape=found.scores.shape,
+            row_title="← part of the query",
+            column_title="part of the key →",
+            domain=(-most, most),
+            ramp=SIGNED,
+            row_colour=HUES.query,
+            column_colour=HUES.key,
+            names=names,
+            meaning="part of the score",
+        ),
+        name="Parts of a score",
+        alt=f"Score of {head_title(score)} in its parts, which sum to {total:.2f}.",
+    )
+    position = f", of which the positional encoding adds {found.bias:.2f}" if found.bias else ""
+    st.caption(
+        f"The parts sum to the score before the softmax, {total:.2f}{position}.",
+        help="The sum is exact. The normalisation divides all parts of a row by the same number, "
+        "its divisor on this sequence, which would change without one of them.",
+    )
+
+
+def _short(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(part.replace("layer ", "L").replace(", head ", " H") for part in parts)
+
+
+def _shown_heads(
+    scores: Sequence[HeadScore], before: Sequence[HeadScore]
+) -> list[tuple[HeadScore, HeadScore]]:
+    heads = list(zip(scores, before, strict=True))
+    if len(heads) <= _MOST_HEADS:
+        return heads
+    layers = range(1, scores[-1].layer + 1)
+    layer = st.segmented_control(
+        "layer", layers, default=layers[-1], required=True, key=f"text_layer_{len(layers)}"
+    )
+    return [pair for pair in heads if pair[0].layer == layer]
+
+
+def strip_html(
+    name: str,
+    symbols: Sequence[str],
+    shares: Float[np.ndarray, " length"],
+    query: int,
+    sources: Collection[int],
+    *,
+    dark: bool,
+) -> str:
+    """Return the sequence as HTML, shaded by `shares`, with a text alternative."""
+    cells = []
+    for at, (symbol, share) in enumerate(zip(symbols, shares.tolist(), strict=True)):
+        kinds = {
+            "source": at in sources,
+            "query": at == query,
+            "unseen": at > query,
+            "strong": share > _STRONG,
+        }
+        kind = " ".join(name for name, holds in kinds.items() if holds)
+        cells.append(
+            f'<span class="{kind}" style="--share: {100 * share:.1f}%" '
+            f'title="{at + 1}: {show_percent(share)}">{html.escape(symbol)}</span>'
+        )
+    most = int(shares.argmax())
+    words = f"{name}: {show_percent(shares[most])} of the attention on position {most + 1}."
+    return (
+        f'<div class="attnlab-text {"on-dark" if dark else ""}">'
+        f'<div class="name">{html.escape(name)}</div>'
+        f'<div class="tokens" role="img" aria-label="{html.escape(words, quote=True)}">'
+        f"{''.join(cells)}</div></div>"
+    )
