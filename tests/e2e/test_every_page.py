@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
+from tests.e2e.browser import DESKTOP
 from tests.e2e.compare_page import address, compare
 from tests.e2e.server import AppServer
 from tests.e2e.train_page import (
@@ -245,19 +246,20 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
 def test_a_page_is_accessible_in_both_colours_by_keyboard_and_fits_a_phone(name, new_page, server):
     page = _whole_page(name, new_page(color_scheme="light"), server)
     page.evaluate(Axe().axe_script)
+    # Changes of look are there at once.
+    page.add_style_tag(content="*, *::before, *::after { transition: none !important }")
+    charts = []
     for _ in _each_section(page):
         assert _findings(page, "light") == []
+        charts += _reached_by_keyboard(page)
     for _ in _each_section(page):
         # Of all rules, only those of colours can differ.
         assert _findings(page, "dark", ("color-contrast", "link-in-text-block")) == []
-    # Changes of look are there at once.
-    page.add_style_tag(content="*, *::before, *::after { transition: none !important }")
-    charts = [each for _ in _each_section(page) for each in _reached_by_keyboard(page)]
+        page.set_viewport_size(_PHONE["viewport"])
+        wait_until_it_fits(page)
+        page.set_viewport_size(DESKTOP)
     assert bool(charts) == (not page.url.partition("?")[0].endswith(_WITHOUT_CHARTS))
     assert [text for text in charts if not re.search(r"\d", text)] == []
-    page.set_viewport_size(_PHONE["viewport"])
-    for _ in _each_section(page):
-        wait_until_it_fits(page)
 
 
 def _reached_by_keyboard(page: Page) -> list[str]:

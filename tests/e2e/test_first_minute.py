@@ -129,13 +129,13 @@ def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server):
 
 
 def test_a_run_is_slowed_down_set_free_and_replayed_in_all_panels(bench):
-    bench.fill("steps", 100)
+    bench.fill("steps", 40)
     bench.choose("run_speed", "1 step/s")
     bench.press("start")
     bench.wait_for("running")
-    assert bench.wait_for_step(2).step < 100
+    assert bench.wait_for_step(2).step < 40
     bench.choose("run_speed", "full speed")
-    assert bench.wait_for("done").step == 100
+    assert bench.wait_for("done").step == 40
     replay, stop = (
         bench.part("replay_play").get_by_role("button", name=name) for name in ("Replay", "Stop")
     )
@@ -148,7 +148,7 @@ def test_a_run_is_slowed_down_set_free_and_replayed_in_all_panels(bench):
     stop.click()
     expect(replay).to_be_visible()
     bench.settle()
-    assert at.inner_text() not in ("now", "100")
+    assert at.inner_text() not in ("now", "40")
     expect(bench.metric("test loss (nats)")).not_to_have_text(last)
     # It resumes at the step that is shown, and ends at now.
     replay.click()
