@@ -5,7 +5,7 @@ from functools import partial
 import altair as alt
 import pandas as pd
 
-from attnlab.charts.dots import TITLES
+from attnlab.charts.dots import title_of
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.style import GROUND, HUES, INK
@@ -18,7 +18,8 @@ _BESIDE = 0.12
 
 def claim_title(check: Check) -> str:
     """Return the name of the number that a claim is about."""
-    name = {**TITLES, "excess": "loss above the floor (nats)"}.get(check.measure, check.measure)
+    is_excess = check.measure == "excess"
+    name = "loss above the floor (nats)" if is_excess else title_of(check.measure)
     return f"difference in {name}" if check.minus else name
 
 

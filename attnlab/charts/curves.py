@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from attnlab.charts.dots import TITLES, has_figure
+from attnlab.charts.dots import title_of
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
 from attnlab.charts.lines import Scale, Series, by_name, level_table, lines_chart
@@ -20,7 +20,7 @@ from attnlab.comparisons.intervals import (
     curve_over_seeds,
     widened,
 )
-from attnlab.comparisons.summary import Row
+from attnlab.comparisons.summary import Row, interval_of
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import present
 
@@ -152,9 +152,10 @@ def swept_table(rows: Sequence[Row], across: str, down: str, figure: str) -> pd.
     cells: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         options = dict(row.setting.options)
-        if across in options and down in options and has_figure(row, figure):
+        each = interval_of(row, figure)
+        if across in options and down in options and each is not None:
             place = options[across], options[down]
-            cells.setdefault(place, []).append(getattr(row, figure).mean)
+            cells.setdefault(place, []).append(each.mean)
     found = [(*place, float(np.mean(each)), len(each)) for place, each in cells.items()]
     return pd.DataFrame(found, columns=["across", "down", "value", "settings"])
 
@@ -172,7 +173,7 @@ def swept_chart(
     """Draw a result as a heatmap of two options; `domain` are the ends of the colour scale."""
     number, exact = (".0%", ".1%") if figure == "learned" else (".3f", ".4f")
     # On a phone there is no room for the whole title beside the colours.
-    title = "learned" if figure == "learned" else TITLES[figure]
+    title = "learned" if figure == "learned" else title_of(figure)
     ends = {"values": domain, "form": number, "length": 120}
     return heatmap(
         table,
@@ -182,7 +183,7 @@ def swept_chart(
         tooltip=[
             tip("across:N", titles[0]),
             tip("down:N", titles[1]),
-            tip("value:Q", TITLES[figure], exact),
+            tip("value:Q", title_of(figure), exact),
             tip("settings:Q", "number of settings", "d"),
         ],
         number=alt.Text("value:Q", format=number),

@@ -12,9 +12,10 @@ from attnlab.charts.heatmap import tip
 from attnlab.charts.lines import by_name, top_legend
 from attnlab.charts.style import GROUND, HUES, INK
 from attnlab.comparisons.paired import Share
-from attnlab.comparisons.summary import Row, figures_of
+from attnlab.comparisons.summary import OF_REFERENCES, Row, figures_of, interval_of
 from attnlab.comparisons.verdicts import PublishedRow
 from attnlab.configuration.number_text import show_range
+from attnlab.inspection import measure_label
 from attnlab.optimum import Best
 from attnlab.training.shares import learned_share
 
@@ -47,7 +48,7 @@ def seeds_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
     found = [
         (place + _BELOW, label, seed, value)
         for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
-        if has_figure(row, figure)
+        if interval_of(row, figure) is not None
         for seed, value in figures_of(row, figure).items()
     ]
     return pd.DataFrame(found, columns=["place", "setting", "seed", "value"])
@@ -57,12 +58,11 @@ def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
     """Return a table with one row per setting: its mean and, with several runs, its interval."""
     found = []
     for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1):
-        if has_figure(row, figure):
-            each = getattr(row, figure)
+        if (each := interval_of(row, figure)) is not None:
             text = "–"
             if each.low is not None:
                 scale, unit = (100, " %") if figure == "learned" else (1, "")
-                ends = scale * each.low, scale * each.high
+                ends = tuple(scale * end for end in each.ends)
                 text = show_range(*ends, places=1 if unit else 4) + unit
             n = len(row.finished)
             found.append((place + _BELOW, label, each.mean, each.low, each.high, text, n))
@@ -73,7 +73,7 @@ def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
 def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
     """Return a table with one row per setting and known reference predictor.
 
-    Exact match has none: it is about decoding whole targets, not about predicting one token.
+    Exact match and metrics have none: they are not about predicting one token.
     """
     found = [
         (place, place - 0.16, place + 0.44, name, value)
@@ -83,14 +83,14 @@ def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["place", "above", "below", "reference", "value"])
 
 
-def has_figure(row: Row, figure: str) -> bool:
-    """Return whether a setting already has this result."""
-    return getattr(row, figure) is not None
+def title_of(figure: str) -> str:
+    """Return the title of the axis of a result or of a metric."""
+    return TITLES.get(figure) or measure_label(figure)
 
 
 def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
     known = row.references
-    if known is None or figure == "exact_match":
+    if known is None or figure not in OF_REFERENCES:
         return
     each: tuple[Best | None, ...] = (known.uniform, known.majority, known.linear, known.best)
     vocab = row.experiment.generator.vocabulary.size
@@ -148,7 +148,7 @@ def dots_chart(
     Args:
         rows: The settings.
         labels: Their names.
-        figure: The result to draw, one of `TITLES`.
+        figure: The result to draw, one of `TITLES` or a metric.
         published: The rows of the post, whose results are drawn as open marks.
         climbs: Whether a line leads from each mean to the next.
     """
@@ -177,19 +177,19 @@ def _dots(
     share = figure == "learned"
     x = partial(
         alt.X,
-        title=TITLES[figure],
+        title=title_of(figure),
         scale=alt.Scale(domain=[0, 1]) if figure == "exact_match" else alt.Scale(zero=False),
         axis=alt.Axis(tickCount=8, labelOverlap=True, format=".0%" if share else alt.Undefined),
     )
     y, form = partial(_row_axis, labels=labels), ".1%" if share else ".4f"
-    value = tip("value:Q", TITLES[figure], form)
+    value = tip("value:Q", title_of(figure), form)
     legend = top_legend(symbolType="stroke", symbolSize=300, columns=2)
     dashes = by_name(
         alt.StrokeDash,
         "reference",
         REFERENCES,
         REFERENCES.values(),
-        legend=None if figure == "exact_match" else legend,
+        legend=legend if figure in OF_REFERENCES else None,
     )
     known = alt.Chart(references).encode(
         x=x("value:Q"),
@@ -228,7 +228,7 @@ def _dots(
             x=x("value:Q"),
             y=y("place:Q"),
             shape=by_name(alt.Shape, "post", kinds, shapes, legend=legend),
-            tooltip=[tip("setting:N"), tip("post:N", " "), tip("value:Q", TITLES[figure], ".3f")],
+            tooltip=[tip("setting:N"), tip("post:N", " "), tip("value:Q", title_of(figure), ".3f")],
         )
         look = {"size": 90, "strokeWidth": 2, "filled": False, "opacity": 1}
         layers.append(marks.mark_point(color=INK, **look))

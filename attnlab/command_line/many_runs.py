@@ -18,6 +18,8 @@ from attnlab.comparisons.grid import (
     Grid,
     alternatives,
     experiments_of,
+    measured_by,
+    metrics_in,
     settings_of,
 )
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval
@@ -27,6 +29,7 @@ from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError, present
+from attnlab.inspection import MEASURES, measure_label
 from attnlab.runs.library import LibraryError
 from attnlab.runs.option_texts import experiment_parts
 from attnlab.runs.run_summary import RunSummary
@@ -65,7 +68,7 @@ def carry_out(
     """Return the results of all runs, training those that the user's library cannot provide.
 
     Progress goes to `progress` and to standard error. `what` is the text after the number of runs,
-    and `reuse` has the arguments `again` and `any_version` of `run_all`.
+    and `reuse` has further arguments of `run_all`, such as `again` and `any_version`.
     """
     total, library, results = len(experiments), open_library(), []
     kept = "" if library is None else "; finished runs are in the library"
@@ -134,6 +137,9 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     comparing.add_argument("--preset", metavar="NAME,…", help="start from these experiments")
     comparing.add_argument("--seeds", default="5", help="seeds of each setting (default 5)")
     comparing.add_argument("--first-seed", default="0", help="the first seed (default 0)")
+    comparing.add_argument(
+        "--metrics", metavar="NAME,…", default="", help=f"measure also: {', '.join(MEASURES)}"
+    )
     where = comparing.add_mutually_exclusive_group()
     where.add_argument("--workers", help="number of worker processes on this machine")
     where.add_argument("--dask", metavar="ADDRESS", help="compute on this Dask scheduler's workers")
@@ -151,16 +157,18 @@ def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
     reuse = take_reuse(parsed)
     seeds = whole_number("seeds", parsed.pop("seeds"), 1, 100)
     first_seed = whole_number("first_seed", parsed.pop("first_seed"), 0, 2**31 - 101)
+    metrics = metrics_in(parsed.pop("metrics"))
     # The preset comes first, since the other options change it.
     names = sorted(parsed, key=lambda name: (name != PRESET, name))
     options = tuple((name, alternatives(name, parsed[name])) for name in names)
-    grid = Grid(options, seeds=seeds, first_seed=first_seed)
+    grid = Grid(options, seeds=seeds, first_seed=first_seed, metrics=metrics)
     settings = settings_of(grid)
     if all(setting.experiment is None for setting in settings):
         raise ValueError(settings[0].problem)
     experiments = [each for setting in settings for each in experiments_of(setting, grid)]
     with executor_of(workers, address) as executor:
         what = f"of {len(settings):,} settings"
+        reuse |= measured_by(grid)
         results = carry_out(experiments, executor, progress, what=what, **reuse)
     rows = summarise(results, settings)
     if as_json:
@@ -179,7 +187,8 @@ def _compared_line(row: Row) -> str:
     setting = ", ".join(f"{name} {text}" for name, text in row.setting.options) or "the defaults"
     lines = []
     if row.nll is not None:
-        lines = ["  ".join(result_parts(row)), *seed_lines(row)]
+        metrics = [f"{measure_label(n)} {show_interval(each)}" for n, each in row.metrics.items()]
+        lines = ["  ".join(result_parts(row)), *metrics, *seed_lines(row)]
     reasons = dict.fromkeys(each.reason for each in row.unfinished)
     lines += [f"{len(row.unfinished) or 1} without results: {reason}" for reason in reasons]
     return "\n    ".join([setting, *lines])

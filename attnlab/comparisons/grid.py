@@ -6,12 +6,13 @@ import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attnlab.comparisons.many import shared_program
 from attnlab.configuration.number_text import read_value, show_duration
 from attnlab.configuration.options import OptionError, default_of, options_of, quoted
 from attnlab.generators import DotMod, InContextMarkov, Recall
+from attnlab.inspection import MEASURES
 from attnlab.models import AttentionOptions, TransformerOptions
 from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
 from attnlab.training.experiment import Experiment
@@ -42,8 +43,9 @@ class Grid:
 
     `preset` counts as an option; other options are changes to it. An option that is not given has
     the value of the preset, otherwise of `base`, otherwise of the model. Every setting is
-    run with the seeds `first_seed`, `first_seed` + 1, … Raises `OptionError` for an option that no
-    part of an experiment has, and for none or too many values or seeds.
+    run with the seeds `first_seed`, `first_seed` + 1, … `metrics` are names of `MEASURES` that are
+    measured at the last step. Raises `OptionError` for an option that no part of an experiment has,
+    for none or too many values or seeds, and for unknown metrics.
 
     >>> grid = Grid((("model", ("attention", "linear")), ("d_attn", ("4", "8"))), seeds=3)
     >>> [dict(setting.options) for setting in settings_of(grid)]
@@ -55,8 +57,13 @@ class Grid:
     seeds: int = 5
     first_seed: int = 0
     base: Experiment | None = None
+    metrics: tuple[str, ...] = ()
 
     def __post_init__(self):
+        for name in self.metrics:
+            if name not in MEASURES:
+                choices = ", ".join(f"'{known}'" for known in MEASURES)
+                raise OptionError("metrics", name, "not a measure", f"Choose from {choices}")
         for name, texts in self.options:
             if name in ("seed", "training") or not (name == PRESET or parts_with(name)):
                 raise OptionError(name, ",".join(texts), "not an option", "See `train --help`")
@@ -70,6 +77,13 @@ class Grid:
             name, texts = max(self.options, key=lambda option: len(option[1]))
             problem = f"{combinations:,} combinations in all, more than {_MOST_SETTINGS:,}"
             raise OptionError(name, ",".join(texts), problem, "Give fewer values")
+
+
+def measured_by(grid: Grid) -> dict[str, Any]:
+    """Return the arguments of `run_all` by which the metrics of a grid are measured."""
+    if not grid.metrics:
+        return {}
+    return {"metrics": {name: MEASURES[name].of for name in grid.metrics}, "checkpoints": ()}
 
 
 def alternatives(name: str, text: str) -> tuple[str, ...]:
@@ -157,25 +171,28 @@ def experiments_of(setting: Setting, grid: Grid) -> tuple[Experiment, ...]:
     return tuple(dataclasses.replace(setting.experiment, seed=seed) for seed in seeds)
 
 
-_VARY, _SEEDS = "vary_", "seeds"
+_VARY, _SEEDS, _METRICS = "vary_", "seeds", "metrics"
 _MOST_OPTIONS, _MOST_CHARACTERS = 12, 2_000
 
 
 class Varied(NamedTuple):
-    """A comparison read from a link: options with the texts of their values, and seeds."""
+    """A comparison read from a link: options with the texts of their values, seeds, metrics."""
 
     options: tuple[tuple[str, tuple[str, ...]], ...]
     seeds: int
+    metrics: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
 
 def is_parameter(key: str) -> bool:
     """Return whether a parameter of a link is part of a comparison."""
-    return key == _SEEDS or key.startswith(_VARY)
+    return key in (_SEEDS, _METRICS) or key.startswith(_VARY)
 
 
-def to_parameters(options: Iterable[tuple[str, Iterable[str]]], seeds: int) -> dict[str, str]:
-    """Return the link parameters of a comparison: the number of seeds, and the options with values.
+def to_parameters(
+    options: Iterable[tuple[str, Iterable[str]]], seeds: int, metrics: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return the link parameters of a comparison: seeds, the options with values, and metrics.
 
     The seeds are always included, so that a link to a comparison without options is still one.
 
@@ -183,6 +200,7 @@ def to_parameters(options: Iterable[tuple[str, Iterable[str]]], seeds: int) -> d
     {'seeds': '3', 'vary_model': 'linear,gru', 'vary_days': '1,4,8|1,5,9'}
     """
     texts = {f"{_VARY}{name}": as_alternatives(name, values) for name, values in options}
+    texts[_METRICS] = ",".join(metrics)
     return {_SEEDS: str(seeds), **{key: text for key, text in texts.items() if text}}
 
 
@@ -192,8 +210,9 @@ def from_parameters(query: Mapping[str, str]) -> Varied:
     Raises no error: a parameter that is not understood is left out, and adds a line to the notices.
 
     >>> from_parameters({"vary_length": "5,10", "vary_colour": "red", "seeds": "many"})
-    Varied(options=(('length', ('5', '10')),), seeds=5, notices=("`colour` is 'red': not an \
-option. See `train --help`.", "`seeds` is 'many': not a whole number from 1 to 100. 5 is kept."))
+    Varied(options=(('length', ('5', '10')),), seeds=5, metrics=(), notices=("`colour` is 'red': \
+not an option. See `train --help`.", "`seeds` is 'many': not a whole number from 1 to 100. 5 is \
+kept."))
     """
     options, notices = [], []
     named = [
@@ -214,7 +233,18 @@ option. See `train --help`.", "`seeds` is 'many': not a whole number from 1 to 1
         problem = f"not a whole number from 1 to {MOST_SEEDS}. {usual} is kept."
         notices.append(f"`seeds` is {quoted(seeds)}: {problem}")
         seeds = usual
-    return Varied(tuple(options), int(seeds), tuple(notices))
+    metrics = metrics_in(query.get(_METRICS, "")[:_MOST_CHARACTERS])
+    try:
+        Grid(metrics=metrics)
+    except OptionError as error:
+        notices.append(str(error))
+        metrics = ()
+    return Varied(tuple(options), int(seeds), metrics, tuple(notices))
+
+
+def metrics_in(text: str) -> tuple[str, ...]:
+    """Return the names in a text, which are separated by commas."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -298,6 +328,20 @@ COMPARISONS = MappingProxyType(
                 base=Experiment(
                     generator=Recall(), model=TransformerOptions(), training=_FRESH
                 ),
+            ),
+        ),
+        "belief-families": ComparisonPreset(
+            "Which family carries the belief?",
+            "Three families learn `mess3` and `rrxor`. Compare R² of the belief with that before "
+            "training: only what is above it was learned.",
+            Grid(
+                (
+                    ("generator", ("mess3", "rrxor")),
+                    ("model", ("gru", "ssm", "transformer")),
+                ),
+                seeds=3,
+                base=PRESETS["mess3-belief"].experiment,
+                metrics=("belief_r2", "untrained_belief_r2"),
             ),
         ),
         "data": ComparisonPreset(

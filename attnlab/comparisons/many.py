@@ -167,11 +167,11 @@ def run_all(
     Runs of one program follow each other, so that a process compiles it once.
 
     `metrics` are functions of a model and its setup, `prepare(experiment)`, that return a finite
-    number. `result.metrics[name]` has pairs of step and value at every test or, with `checkpoints`,
-    at these steps and the last one. The models of these steps are then in
-    `result.run.history.checkpoints`, and so in run files and on pages. A run in the library is
-    measured instead of trained if it has a model of every step to measure. Workers import metrics
-    by module and name: define them at the top level of a module or script.
+    number, or None where it is not defined. `result.metrics[name]` has pairs of step and value at
+    every test or, with `checkpoints`, at these steps and the last one. The models of these steps
+    are then in `result.run.history.checkpoints`, and so in run files and on pages. A run in the
+    library is measured instead of trained if it has a model of every step to measure. Workers
+    import metrics by module and name: define them at the top level of a module or script.
 
     Runs that diverge, are rejected by `limits`, lose their worker or have a failing metric become
     results with a `reason`. A run whose worker process was killed is tried once more, alone.
@@ -222,7 +222,7 @@ def _run_all(
     missing = []
     for experiment in experiments:
         found = find(experiment)
-        kept = None if found is None else _kept(found, present(library), recording)
+        kept = None if found is None else with_metrics(found, present(library), recording)
         if (result := kept or _refused(experiment, limits)) is not None:
             yield result
         else:
@@ -244,7 +244,7 @@ def _run_all(
         raise problem
 
 
-def _kept(result: RunSummary, library: Library, recording: Recording) -> RunSummary | None:
+def with_metrics(result: RunSummary, library: Library, recording: Recording) -> RunSummary | None:
     """Return a run of the library with its missing metrics, or None if models are missing."""
     experiment = result.experiment
     lacks_match = result.exact_match is None and experiment.generator.writes_target

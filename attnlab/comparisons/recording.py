@@ -17,7 +17,7 @@ from attnlab.training.experiment import Setup
 from attnlab.training.loop import EvaluationPlan
 from attnlab.training.registering import at_path, path_of
 
-Metric = Callable[[AbstractModel, Setup], float]
+Metric = Callable[[AbstractModel, Setup], float | None]
 
 _TESTS = 24
 # For messages of errors that are not attnlab's.
@@ -90,17 +90,22 @@ NOTHING = Recording()
 def measure(
     metrics: Mapping[str, Metric], model: AbstractModel, setup: Setup, step: int
 ) -> dict[str, float]:
-    """Return every metric of the model after `step` steps.
+    """Return the metrics of the model after `step` steps, without those that are None.
 
     Raises:
-        AttnlabError: If a metric fails or is not a finite number.
+        AttnlabError: If a metric fails or is an infinite number or NaN.
     """
-    return {name: _measure(name, metric, model, setup, step) for name, metric in metrics.items()}
+    each = {name: _measure(name, metric, model, setup, step) for name, metric in metrics.items()}
+    return {name: value for name, value in each.items() if value is not None}
 
 
-def _measure(name: str, metric: Metric, model: AbstractModel, setup: Setup, step: int) -> float:
+def _measure(
+    name: str, metric: Metric, model: AbstractModel, setup: Setup, step: int
+) -> float | None:
     try:
-        value = float(metric(model, setup))
+        if (found := metric(model, setup)) is None:
+            return None
+        value = float(found)
     except Stopped:
         raise
     # A user's function may raise anything; the error becomes the reason of this run's row.
@@ -124,8 +129,11 @@ def in_words(error: BaseException) -> str:
 
 def series_of(measured: Mapping[int, Mapping[str, float]]) -> dict[str, tuple]:
     """Return (step, value) pairs by metric, given the results of `measure` by step."""
-    names = next(iter(measured.values()), {})
-    return {name: tuple((step, of[name]) for step, of in measured.items()) for name in names}
+    names = dict.fromkeys(name for of in measured.values() for name in of)
+    return {
+        name: tuple((step, of[name]) for step, of in measured.items() if name in of)
+        for name in names
+    }
 
 
 def paths_of(metrics: Mapping[str, Metric]) -> dict[str, tuple[str, str]]:

@@ -56,6 +56,8 @@ def references_of(
 
 
 TARGET = 0.9
+# Results that the references have, too.
+OF_REFERENCES = ("accuracy", "nll", "learned")
 # A run within this many standard errors of a level counts as having reached it.
 _WITHIN = 2.0
 
@@ -198,6 +200,11 @@ def summarise(
     return tuple(rows)
 
 
+def interval_of(row: Row, figure: str) -> Interval | None:
+    """Return a result in `FIGURES`, or a metric, over seeds; None if the row has no such result."""
+    return getattr(row, figure) if figure in FIGURES else row.metrics.get(figure)
+
+
 def figures_of(row: Row, figure: str) -> dict[int, float]:
     """Return a result in `FIGURES`, or a metric at the last step, of every finished run, by seed.
 
@@ -223,10 +230,12 @@ def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Rea
     """Return how many finished runs reached `target`, or None if unknown.
 
     It is unknown without a finished run or references, if nothing can be learned, and if two
-    standard errors of a test are more than half of the way to `target`.
+    standard errors of a test are more than half of the way to `target`; also for metrics.
     """
     known = row.references
-    if not row.finished or (known is None and figure != "exact_match"):
+    if not row.finished or figure not in (*OF_REFERENCES, "exact_match"):
+        return None
+    if known is None and figure != "exact_match":
         return None
     try:
         values, errors = np.transpose(list(_measured(row, figure).values()))
@@ -248,10 +257,10 @@ def beyond_best(row: Row, figure: str) -> list[float]:
     """Return how much better than the best possible each finished run is, in standard errors.
 
     The error is that of the run's test, and of the best possible if it is estimated. Such a result
-    is sampling error: no model is better on average. The list is empty for an exact match, and
-    where the row has no such result or the best possible is not known.
+    is sampling error: no model is better on average. The list is empty for an exact match and for
+    metrics, and where the row has no such result or the best possible is not known.
     """
-    if row.references is None or getattr(row, figure) is None or figure == "exact_match":
+    if row.references is None or figure not in OF_REFERENCES or interval_of(row, figure) is None:
         return []
     best, limit, stderr = row.references.best, 1.0, 0.0
     if figure != "learned":

@@ -23,6 +23,13 @@ from attnlab.inspection.belief_probes import (
     probe_sites,
 )
 from attnlab.inspection.head_scores import HeadScore, head_scores, role_of
+from attnlab.inspection.measures import (
+    MEASURES,
+    Measure,
+    belief_r2,
+    measure_label,
+    untrained_belief_r2,
+)
 from attnlab.inspection.predictions import (
     Comparison,
     Transitions,
@@ -65,6 +72,7 @@ from attnlab.inspection.targets import SourceInfluence, source_influence
 from attnlab.inspection.what_happened import WhatHappened, in_words, what_happened
 
 __all__ = [
+    "MEASURES",
     "REPLACEMENTS",
     "TARGETS",
     "Ablation",
@@ -76,6 +84,7 @@ __all__ = [
     "Effect",
     "HeadScore",
     "LikelihoodRatioTest",
+    "Measure",
     "Probe",
     "ProbeResult",
     "Quality",
@@ -92,6 +101,7 @@ __all__ = [
     "activations",
     "belief_data",
     "belief_gap",
+    "belief_r2",
     "calibration",
     "can_align",
     "changes_of_nearest",
@@ -105,6 +115,7 @@ __all__ = [
     "head_scores",
     "in_words",
     "likelihood_ratio_test",
+    "measure_label",
     "prepare_probes",
     "probe",
     "probe_all_sites",
@@ -122,5 +133,6 @@ __all__ = [
     "strategies",
     "surprise",
     "transitions",
+    "untrained_belief_r2",
     "what_happened",
 ]

@@ -208,6 +208,7 @@ class Setup(NamedTuple):
     mask if only the final tokens are tested.
     """
 
+    experiment: Experiment
     state: TrainState
     source: AbstractSource
     test: Int[Array, "test positions"]
@@ -223,6 +224,7 @@ def prepare(experiment: Experiment) -> Setup:
     """Draw data and initial weights, which are always the same for the same experiment."""
     generator, (probes, test, train_set) = experiment.generator, draw_data(experiment)
     return Setup(
+        experiment=experiment,
         state=starting_state(experiment),
         source=source_of(experiment, jax.device_put(train_set)),
         test=jax.device_put(test),

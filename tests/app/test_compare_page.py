@@ -15,6 +15,7 @@ from tests.app.lessons import (
     texts,
 )
 from tests.app.test_inspect_page import progress
+from tests.unit.made_up_results import finished
 
 PATIENCE = 300
 WORK = "attnlab.ui.compare.work.compare"
@@ -185,6 +186,28 @@ def test_runs_are_made_once_and_read(page):
     page.run()
     assert "8 of them already computed" in progress(page)
     compile(code(page), "in code", "exec")
+
+
+def test_a_measure_of_beliefs_is_a_result_like_others(monkeypatch):
+    def measured(plan, *_):
+        each = {"belief_r2": ((20, 0.5),), "untrained_belief_r2": ((20, 0.25),)}
+        runs = [finished(run, 1.0, seed=run.seed, metrics=each) for run in plan.experiments]
+        yield ComparisonProgress(tuple(runs), share=1.0)
+
+    monkeypatch.setattr(WORK, measured)
+    page = open_page("pages/compare.py", SMALL)
+    page.selectbox(key="compare_preset").set_value("belief-families").run()
+    assert "belief_r2,untrained_belief_r2" in page.query_params["metrics"]
+    page.button(key="compare_start").click().run()
+    assert page.session_state["session"].jobs.get("compare").wait(PATIENCE)
+    page.run()
+    assert page.segmented_control(key="compare_figure").value == "belief_r2"
+    assert not page.exception
+    assert not page.error
+    assert (
+        list(page.dataframe[0].value["R² of the belief before training"]) == ["0.250 in all 3"] * 6
+    )
+    assert "R² of the belief" in page.dataframe[1].value.columns[1]
 
 
 def test_runs_are_stopped_and_gone_on_with(page, monkeypatch):

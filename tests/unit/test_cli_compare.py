@@ -66,6 +66,18 @@ def test_a_setting_that_is_refused_is_a_row_with_its_reason(run):
     assert by_width["linear", None]["test_nll"]["mean"] > 0
 
 
+@pytest.mark.slow
+def test_r2_of_the_belief_is_measured_where_there_are_beliefs(run):
+    asked = ("compare", "--generator", "even,markov", "--model", "gru", "--hidden-size", 4,
+             "--length", 4, "--seeds", 1, *SMALL)  # fmt: skip
+    status, out, _ = run(*asked, "--metrics", "belief_r2", "--json")
+    assert status == 0
+    even, markov = (row["metrics"]["belief_r2"] for row in json.loads(out)["rows"])
+    assert 0 < even["mean"] <= 1
+    assert even["by_seed"] == {"0": even["mean"]}
+    assert markov["mean"] is None
+
+
 def test_what_the_library_has_is_not_trained_again(run, library):
     asked = ("compare", "--model", "linear", "--seeds", 2, *SMALL, "--length", 4, "--csv")
     first, second = run(*asked)[1], run(*asked)[1]
@@ -96,6 +108,7 @@ def test_for_people_a_row_has_its_interval_and_the_best_possible(run):
         (("--colour", "red"), "--colour"),
         (("--model", "linear", "--heads", "2"), "`heads`"),
         (("--preset", "nothing", "--seeds", "1"), "`preset` is 'nothing'"),
+        (("--metrics", "happiness"), "`metrics` is 'happiness'"),
         (("--workers", "2", "--dask", "tcp://127.0.0.1:1"), "not allowed"),
     ],
 )

@@ -85,9 +85,9 @@ def test_a_named_comparison_can_run_and_travels_in_a_link(name):
     assert len(plan.experiments) == len(plan.settings) * grid.seeds
     # Half an hour by the rough guess, of which more would be another kind of page.
     assert seconds_of(plan.experiments) < 1_800
-    parameters = to_parameters(grid.options, grid.seeds)
+    parameters = to_parameters(grid.options, grid.seeds, grid.metrics)
     assert all(map(is_parameter, parameters))
-    assert from_parameters(parameters) == (grid.options, grid.seeds, ())
+    assert from_parameters(parameters) == (grid.options, grid.seeds, grid.metrics, ())
     whole = parameters | ({} if grid.base is None else to_query(grid.base))
     assert sum(map(len, whole.values())) < 2_000
 
@@ -106,7 +106,7 @@ def test_a_link_of_this_version_keeps_its_meaning():
         ("learning_rate", ("0.001", "0.01")),
         ("scale", ("1/sqrt(d)", "none")),
     )
-    assert from_parameters(query | {"v": "2", "length": "12"}) == (options, 8, ())
+    assert from_parameters(query | {"v": "2", "length": "12"}) == (options, 8, (), ())
     assert to_parameters(options, 8) == query
 
 
@@ -116,6 +116,7 @@ def test_a_link_of_this_version_keeps_its_meaning():
         ({"vary_colour": "red"}, "`colour` is 'red'"),
         ({"vary_seed": "1,2"}, "`seed` is '1,2'"),
         ({"vary_length": " , "}, "`length` is ''"),
+        ({"metrics": "belief_r2,happiness"}, "`metrics` is 'happiness'"),
         ({"seeds": "0"}, "`seeds` is '0'"),
         ({"seeds": "1e9"}, "`seeds` is '1e9'"),
         ({"seeds": "9" * 5_000}, "`seeds` is '999"),
@@ -124,7 +125,7 @@ def test_a_link_of_this_version_keeps_its_meaning():
 )
 def test_what_a_link_asks_for_in_vain_is_told(query, words):
     asked = from_parameters(query)
-    assert (asked.options, asked.seeds) == ((), 5)
+    assert (asked.options, asked.seeds, asked.metrics) == ((), 5, ())
     (notice,) = asked.notices
     assert words in notice
     assert len(notice) < 200

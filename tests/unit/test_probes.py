@@ -11,18 +11,20 @@ from attnlab.inspection import (
     activations,
     belief_data,
     belief_gap,
+    belief_r2,
     fit_probe,
     prepare_probes,
     probe,
     probe_beliefs,
     score,
     steer,
+    untrained_belief_r2,
 )
 from attnlab.inspection.belief_gap import on_simplex
 from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, sequences_for
 from attnlab.inspection.predictions import probs_by_query
 from attnlab.models import Edit, GRUOptions, LinearOptions, TransformerOptions, edited
-from attnlab.training.experiment import Experiment, build_model
+from attnlab.training.experiment import Experiment, build_model, prepare
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -143,6 +145,21 @@ def test_no_probe_of_the_hidden_state_beats_the_exact_belief():
     # E[(y - b)²] = E[b (1 - b)], and y has the variance 1/4.
     assert best.low <= 1 - 4 * (beliefs * (1 - beliefs)).mean() <= best.high
     assert found.all_sites.score.r2 <= best.r2 + 0.01
+
+
+def test_one_number_by_which_runs_are_compared():
+    experiment = Experiment(generator=Mess3(), length=4, model=SMALL)
+    setup = prepare(experiment)
+    # The same activations after every past say nothing.
+    constant = edited(setup.state.model, Edit(site="final", value=np.ones((4, 4))))
+    assert belief_r2(constant, setup) == pytest.approx(0, abs=0.01)
+    assert belief_r2(constant, setup, "embedding") > 0.3
+    # Before training, both are the same.
+    assert belief_r2(setup.state.model, setup) == untrained_belief_r2(setup.state.model, setup)
+    for undefined in (Experiment(generator=Markov()), Experiment(model=LinearOptions())):
+        setup = prepare(undefined)
+        assert belief_r2(setup.state.model, setup) is None
+        assert untrained_belief_r2(setup.state.model, setup) is None
 
 
 @pytest.mark.parametrize("target", ["next token", "last token"])

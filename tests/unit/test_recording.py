@@ -17,7 +17,7 @@ from attnlab.comparisons.many import run_all
 from attnlab.comparisons.paired import compare
 from attnlab.comparisons.processes import Processes
 from attnlab.comparisons.records import to_csv, to_records
-from attnlab.comparisons.summary import figures_of, summarise
+from attnlab.comparisons.summary import beyond_best, figures_of, interval_of, reached_of, summarise
 from attnlab.configuration.options import OptionError
 from attnlab.runs.library import Library
 from attnlab.runs.storage import from_bytes, to_bytes
@@ -108,6 +108,18 @@ def test_a_metric_that_fails_is_named_and_fails_its_own_run_alone():
     (row,) = summarise([failed, done], baselines=False)
     assert row.metrics["largest"].n == 1
     assert row.unfinished[0].reason == failed.reason
+
+
+def test_a_metric_that_is_not_defined_for_a_run_is_left_out():
+    metrics = {"largest": largest, "none": lambda model, setup: None}
+    (result,) = run_all([SMALL_LINEAR], metrics=metrics, checkpoints=())
+    assert list(result.metrics) == ["largest"]
+    (row,) = summarise([result], baselines=False)
+    assert interval_of(row, "none") is None
+    assert interval_of(row, "largest") == row.metrics["largest"]
+    # The references have no such number.
+    assert reached_of(row, "largest") is None
+    assert beyond_best(row, "largest") == []
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

@@ -28,6 +28,7 @@ from attnlab.configuration.options import (
     options_of,
     present,
 )
+from attnlab.inspection import MEASURES, measure_label
 from attnlab.models import ALL_MODELS
 from attnlab.runs.option_texts import parts_with
 from attnlab.training.experiment import Experiment
@@ -75,6 +76,9 @@ def draw_menu(label: str, names: Sequence[str], key: str, default: int = 0, **op
 
 
 SEEDS, MORE, PRESET_KEY = "compare_seeds", "compare_more", "compare_preset"
+METRICS = "compare_metrics"
+# The result that the user chose to see in the charts.
+FIGURE = "compare_figure_chosen"
 # Options that always have a control, in their order on screen.
 FIRST = ("generator", "model")
 
@@ -126,6 +130,11 @@ def seeds() -> int:
     return st.session_state.get(SEEDS, default_of(Grid, "seeds"))
 
 
+def metrics() -> tuple[str, ...]:
+    """Return the names of the measures to take besides those of every run."""
+    return tuple(st.session_state.get(METRICS, ()))
+
+
 def choose(grid: Grid) -> None:
     """Callback: set all controls to a grid of settings."""
     _fill(grid)
@@ -141,6 +150,10 @@ def _fill(chosen: Grid | Varied) -> None:
         st.session_state[key_of(name)] = _state_of(name, values)
     st.session_state[MORE] = [name for name, _ in chosen.options if name not in FIRST]
     st.session_state[SEEDS] = chosen.seeds
+    st.session_state[METRICS] = list(chosen.metrics)
+    if chosen.metrics:
+        # What was shown before says nothing about this question.
+        st.session_state.pop(FIGURE, None)
 
 
 def _state_of(name: str, values: tuple[str, ...]) -> str | list[str]:
@@ -166,11 +179,12 @@ def _read() -> dict[str, str]:
         _fill(COMPARISONS[FIRST_COMPARISON].grid)
         st.session_state[PRESET_KEY] = FIRST_COMPARISON
     chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
-    if chosen is not None and (chosen.grid.options, chosen.grid.seeds) != (varied(), seeds()):
+    given = varied(), seeds(), metrics()
+    if chosen and (chosen.grid.options, chosen.grid.seeds, chosen.grid.metrics) != given:
         # Choosing the same comparison again then restores its settings.
         st.session_state[PRESET_KEY] = _OWN
         ask_for_receipt()
-    return to_parameters(varied(), seeds())
+    return to_parameters(*given)
 
 
 PARAMETERS = OwnParameters(is_parameter, _read, _fill_from)
@@ -212,7 +226,7 @@ def draw_choice(base: Experiment) -> Grid | None:
         for name in st.session_state.get(MORE, ()):
             _draw_alternatives(name, base)
     try:
-        return Grid(varied(), seeds(), first_seed=base.seed, base=base)
+        return Grid(varied(), seeds(), first_seed=base.seed, base=base, metrics=metrics())
     except OptionError as error:
         draw_error(str(error))
         return None
@@ -232,7 +246,10 @@ def _apply_preset() -> None:
 
 
 def draw_more(base: Experiment) -> None:
-    """Draw the choice of further options to vary; each has a control in `draw_choice`."""
+    """Draw the choice of further options to vary, and that of further measures.
+
+    Each of these options has a control in `draw_choice`.
+    """
     names = further_options(base)
     # Options of parts that are no longer selected stay until the user removes them.
     st.multiselect(
@@ -243,6 +260,16 @@ def draw_more(base: Experiment) -> None:
         placeholder="vary also …",
         label_visibility="collapsed",
         width=200,
+        persist_state="session",
+    )
+    st.multiselect(
+        "measure also",
+        list(MEASURES),
+        format_func=measure_label,
+        key=METRICS,
+        placeholder="measure also …",
+        label_visibility="collapsed",
+        width=260,
         persist_state="session",
     )
 

@@ -9,17 +9,18 @@ import streamlit as st
 from attnlab import charts
 from attnlab.comparisons.intervals import LEVEL, normal_quantile
 from attnlab.comparisons.paired import Share, shares_of
-from attnlab.comparisons.summary import TARGET, Row, beyond_best, reached_of
+from attnlab.comparisons.summary import TARGET, Row, beyond_best, interval_of, reached_of
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError, present
-from attnlab.ui.compare.choice import option_label
+from attnlab.inspection import measure_label
+from attnlab.ui.compare.choice import FIGURE, option_label
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
 
-_FIGURE, _CHANGED = "compare_figure", "compare_figure_changed"
+_SHOWN, _CHANGED = "compare_figure", "compare_figure_changed"
 _MOST_LISTED = 4
-FIGURES = {
+_FIGURES = {
     "accuracy": "accuracy",
     "nll": "loss",
     "learned": "learned share",
@@ -33,16 +34,16 @@ DOTS = f"Small dots are runs, the diamond is their mean, and the bar is the {OF_
 
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     """Draw the choice of a result, and a dot plot of this result with one line per setting."""
-    st.session_state[_FIGURE] = figure_shown(rows)
+    st.session_state[_SHOWN] = figure_shown(rows)
     figure: Any = st.segmented_control(
         "result",
         _figures_of(rows),
-        format_func=lambda name: str(FIGURES.get(name, name)),
+        format_func=figure_label,
         required=True,
-        key=_FIGURE,
+        key=_SHOWN,
         label_visibility="collapsed",
         persist_state="session",
-        on_change=lambda: st.session_state.update({_CHANGED: True}),
+        on_change=_choose_figure,
     )
     # Rerun the page: further charts of this result are outside this fragment.
     if st.session_state.pop(_CHANGED, False):
@@ -50,12 +51,16 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     with st.container(key="chart_compare_dots"):
         draw_chart(
             charts.dots_chart(rows, labels, figure),
-            name=f"{FIGURES[figure].capitalize()} by setting",
-            alt=f"The {FIGURES[figure]} of {len(rows)} settings over their seeds."
+            name=f"{figure_label(figure).capitalize()} by setting",
+            alt=f"The {figure_label(figure)} of {len(rows)} settings over their seeds."
             + _extremes(rows, labels, figure),
         )
     whole = "Exact match: the whole target is correct. " * (figure == "exact_match")
     st.caption(f"{DOTS} {_reached(rows, labels, figure)}{whole}{sampling_text(rows, figure)}")
+
+
+def _choose_figure() -> None:
+    st.session_state.update({_CHANGED: True, FIGURE: st.session_state[_SHOWN]})
 
 
 def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
@@ -82,22 +87,37 @@ def sampling_text(rows: Sequence[Row], figure: str) -> str:
     return f"Some runs score above the best possible by chance, by at most {text}"
 
 
+def figure_label(figure: str) -> str:
+    """Return the name on screen of a result or of a metric."""
+    return _FIGURES.get(figure) or measure_label(figure)
+
+
 def figure_shown(rows: Sequence[Row]) -> str:
-    """Return the result chosen in `draw_dots` if these rows have it, else "accuracy"."""
-    chosen = st.session_state.get(_FIGURE)
-    return chosen if chosen in _figures_of(rows) else "accuracy"
+    """Return the result chosen in `draw_dots` if these rows have it.
+
+    Else return the first metric that they have or, without metrics, "accuracy".
+    """
+    chosen, metrics = st.session_state.get(FIGURE), metrics_of(rows)
+    return chosen if chosen in _figures_of(rows) else [*metrics, "accuracy"][0]
+
+
+def metrics_of(rows: Sequence[Row]) -> list[str]:
+    """Return the names of the metrics that any of these rows has."""
+    return list(dict.fromkeys(name for row in rows for name in row.metrics))
 
 
 def _figures_of(rows: Sequence[Row]) -> list[str]:
     finished = [row for row in rows if row.finished]
     have_matches = bool(finished) and all(row.exact_match is not None for row in finished)
-    return [name for name in FIGURES if have_matches or name != "exact_match"]
+    names = [name for name in _FIGURES if have_matches or name != "exact_match"]
+    return [*names, *metrics_of(rows)]
 
 
 def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
     """Return text with the settings of the lowest and the highest result."""
-    found = [(getattr(row, figure), name) for row, name in zip(rows, labels, strict=True)]
-    found = sorted((each for each in found if each[0] is not None), key=lambda e: e[0].mean)
+    each = [(interval_of(row, figure), name) for row, name in zip(rows, labels, strict=True)]
+    found = [(interval, name) for interval, name in each if interval is not None]
+    found.sort(key=lambda pair: pair[0].mean)
     if not found:
         return ""
     say = share_text if figure == "learned" else interval_text
@@ -131,8 +151,8 @@ def draw_spread(rows: Sequence[Row]) -> None:
     with st.container(key="chart_compare_shares"):
         draw_chart(
             charts.shares_chart(charts.shares_table(shown), parts=charts.share_names(shown)),
-            name=f"What the spread of the {FIGURES[figure]} is due to",
-            alt=f"Shares of the variance of the {FIGURES[figure]}: "
+            name=f"What the spread of the {figure_label(figure)} is due to",
+            alt=f"Shares of the variance of the {figure_label(figure)}: "
             + ", ".join(f"{names[each]} {show_percent(each.share)}" for each in shown)
             + ".",
         )

@@ -11,17 +11,16 @@ from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
+from attnlab.inspection import MEASURES
 from attnlab.training.limits import reachable_by
 from attnlab.ui.compare.choice import draw_menu
-from attnlab.ui.compare.curves import FIGURES, figure_shown
+from attnlab.ui.compare.curves import figure_label, figure_shown
 from attnlab.ui.core.figures import is_known
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.uncertainty import OF_SEEDS, caution_text, interval_text, unseen_text
 
 _FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
-# Results of which lower values are better.
-_LOSSES = ("nll",)
 
 
 def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
@@ -60,10 +59,16 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     _draw_caption(found, figure)
 
 
+def _lower_is_better(figure: str) -> bool:
+    return figure == "nll" or (figure in MEASURES and MEASURES[figure].lower_is_better)
+
+
 def _cells(label: str, found: Comparison, first: str) -> dict[str, str]:
     return {
         "setting": label,
-        f"{FIGURES[found.figure]} − that of {first}": interval_text(found.difference, places=4),
+        f"{figure_label(found.figure)} − that of {first}": interval_text(
+            found.difference, places=4
+        ),
         "verdict": _verdict(found),
         "t": f"{found.t:.2f}",
         "p": _probability(found.p),
@@ -82,7 +87,7 @@ def _verdict(found: Comparison) -> str:
     if found.within_noise:
         return "within the noise"
     is_less = found.difference.mean < 0
-    return "better" if is_less == (found.figure in _LOSSES) else "worse"
+    return "better" if is_less == _lower_is_better(found.figure) else "worse"
 
 
 def _draw_caption(found: Sequence[Comparison], figure: str) -> None:
@@ -93,7 +98,7 @@ def _draw_caption(found: Sequence[Comparison], figure: str) -> None:
     )
     st.caption(
         f"Differences are paired by seed, ± half the width of the {LEVEL:.0%} interval of their "
-        f"mean; {'lower' if figure in _LOSSES else 'higher'} is better."
+        f"mean; {'lower' if _lower_is_better(figure) else 'higher'} is better."
         + corrected * (among > 1)
         + f" {unseen_text(few)}"
     )

@@ -8,15 +8,14 @@ import streamlit as st
 
 from attnlab import charts
 from attnlab.comparisons.records import differing_options
-from attnlab.comparisons.summary import Row
+from attnlab.comparisons.summary import Row, interval_of
 from attnlab.ui.compare.choice import draw_menu, option_label
-from attnlab.ui.compare.curves import FIGURES, figure_shown
+from attnlab.ui.compare.curves import figure_label, figure_shown, metrics_of
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
 
 _PARALLEL_HEIGHT = 340
 _FEWEST_LINES, _MOST_LISTED = 3, 6
-_FROM_GUESS_TO_BEST = "a uniform guess to the best possible."
 
 
 def draw_maps(rows: Sequence[Row], labels: Sequence[str]) -> None:
@@ -53,17 +52,21 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
                 down=lines,
                 domain=_domain(rows, figure),
             ),
-            name=f"{FIGURES[figure].capitalize()} by {option_label(across)} and "
+            name=f"{figure_label(figure).capitalize()} by {option_label(across)} and "
             f"{option_label(down)}",
-            alt=f"The {FIGURES[figure]}, mean over seeds, for {len(columns)} × {len(lines)} "
+            alt=f"The {figure_label(figure)}, mean over seeds, for {len(columns)} × {len(lines)} "
             f"values of {option_label(across)} and {option_label(down)}.{more}",
         )
     others = [option_label(name) for name in names if name not in (across, down)]
+    ends = "a uniform guess to the best possible"
+    if figure == "exact_match":
+        ends = "0 to 1"
+    elif figure in metrics_of(rows):
+        ends = "the lowest to the highest mean"
     st.caption(
         "Each cell is the mean over seeds"
         + (f", and over {', '.join(others)}" if others else "")
-        + ". Colours range from "
-        + ("0 to 1." if figure == "exact_match" else _FROM_GUESS_TO_BEST)
+        + f". Colours range from {ends}."
     )
 
 
@@ -84,7 +87,13 @@ def _ordered(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _domain(rows: Sequence[Row], figure: str) -> tuple[float, float]:
-    """Return the range of the colours: from a uniform guess to the best result of any process."""
+    """Return the range of the colours: from a uniform guess to the best result of any process.
+
+    For a metric it is that of the means.
+    """
+    if figure in metrics_of(rows):
+        means = [each.mean for row in rows if (each := interval_of(row, figure)) is not None]
+        return round(min(means), 3), round(max(means), 3)
     known = [row.references for row in rows if row.references is not None]
     if figure in ("learned", "exact_match") or not known:
         return 0.0, 1.0
@@ -104,6 +113,14 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
         ("loss", ".3f", [row.nll and row.nll.mean for row in rows]),
         ("accuracy", ".3f", [row.accuracy and row.accuracy.mean for row in rows]),
         ("exact match", ".3f", [row.exact_match and row.exact_match.mean for row in rows]),
+        *(
+            (
+                figure_label(name),
+                ".3f",
+                [each.metrics.get(name) and each.metrics[name].mean for each in rows],
+            )
+            for name in metrics_of(rows)
+        ),
     ):
         if all(value is None for value in values):
             continue

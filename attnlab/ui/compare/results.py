@@ -10,13 +10,14 @@ from attnlab.comparisons.grid import Grid, to_parameters
 from attnlab.comparisons.records import differing_options, to_csv
 from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.options import present
+from attnlab.inspection import MEASURES, measure_label
 from attnlab.lessons.examples import Example
 from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
 from attnlab.runs.links import to_query
 from attnlab.runs.run_summary import RunSummary
 from attnlab.ui.compare.choice import option_label, setting_labels
-from attnlab.ui.compare.curves import draw_curves, draw_dots
+from attnlab.ui.compare.curves import draw_curves, draw_dots, figure_label, metrics_of
 from attnlab.ui.compare.work import (
     ComparisonProgress,
     Plan,
@@ -78,7 +79,8 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
     `wanted` is the number of seeds per setting.
     """
     names = differing_options(rows)
-    table = pd.DataFrame([_cells(row, names, wanted) for row in rows])
+    metrics = metrics_of(rows)
+    table = pd.DataFrame([_cells(row, names, metrics, wanted) for row in rows])
     table = table.drop(columns=[name for name in (_REASON, _CAUTION) if not any(table[name])])
     if all(row.exact_match is None for row in rows):
         table = table.drop(columns=_EXACT)
@@ -107,7 +109,7 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         _draw_opening(rows[places[0]], labels[places[0]])
 
 
-def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
+def _cells(row: Row, names: Sequence[str], metrics: Sequence[str], wanted: int) -> dict[str, str]:
     options, known, reached = dict(row.setting.options), row.references, row.to_target
     each = figures_of(row, _each_figure([row])[0]).values()
     cells = {option_label(name): options.get(name, "–") for name in names}
@@ -119,12 +121,13 @@ def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
         "loss (nats)": interval_text(row.nll),
         "floor": known_text(known and known.best, "nll"),
         "learned": share_text(row.learned),
+        **{figure_label(name): interval_text(row.metrics.get(name)) for name in metrics},
         _REACHED: reached_text(row.reached),
         _EACH: " ".join(f"{value:.3f}" for value in each) or "–",
         _STEPS: _steps(row) if reached else "–",
         "parameters": "–" if row.parameters is None else f"{row.parameters:,}",
         "seconds a run": "–" if row.seconds is None else f"{row.seconds:.1f}",
-        _CAUTION: caution_text(row.accuracy, row.exact_match, row.learned),
+        _CAUTION: caution_text(row.accuracy, row.exact_match, row.learned, *row.metrics.values()),
         _REASON: "; ".join(dict.fromkeys(each.reason for each in row.unfinished)),
     }
 
@@ -172,7 +175,7 @@ def draw_results(source: Job | Example | None) -> tuple[Row, ...]:
         return ()
     if isinstance(source, Example):
         rows = rows_of_example(source)
-        fragment(_draw_rows, key="compare_example")(rows, source.of.seeds)
+        fragment(_draw_rows, key="compare_example")(rows, source.of)
         return rows
     draw_runs(partial(_draw, source.of))
     state = source.state()
@@ -183,13 +186,18 @@ def _draw(plan: Plan, progress: ComparisonProgress | None) -> None:
     if not progress or not progress.results:
         st.caption("Generating data and compiling; results appear as they arrive.")
         return
-    _draw_rows(rows_of(plan, progress.results), plan.grid.seeds)
+    _draw_rows(rows_of(plan, progress.results), plan.grid)
 
 
-def _draw_rows(rows: Sequence[Row], seeds: int) -> None:
+def _draw_rows(rows: Sequence[Row], grid: Grid) -> None:
     labels = setting_labels(rows)
     draw_dots(rows, labels)
-    draw_table(rows, labels, seeds)
+    if any(row.finished for row in rows):
+        for name in set(grid.metrics) - set(metrics_of(rows)):
+            st.caption(
+                f"{measure_label(name)} is not defined here. It needs {MEASURES[name].needs}."
+            )
+    draw_table(rows, labels, grid.seeds)
     draw_curves(rows, labels)
 
 
@@ -200,7 +208,7 @@ def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
         st.info("This choice cannot run, so it has no link.", icon=":material/link_off:")
     else:
         st.markdown("This link opens the whole comparison: settings, varied options and seeds.")
-        draw_address(to_query(grid.base) | to_parameters(grid.options, grid.seeds))
+        draw_address(to_query(grid.base) | to_parameters(grid.options, grid.seeds, grid.metrics))
     if rows:
         name = "attnlab-comparison.csv"
         draw_download("Table, CSV", name, "text/csv", lambda: to_csv(rows), key="compare_csv")

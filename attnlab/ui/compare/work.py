@@ -5,12 +5,21 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
-from attnlab.comparisons.grid import PRESET, Grid, Setting, experiments_of, seconds_of, settings_of
-from attnlab.comparisons.many import run_all
+from attnlab.comparisons.grid import (
+    PRESET,
+    Grid,
+    Setting,
+    experiments_of,
+    measured_by,
+    seconds_of,
+    settings_of,
+)
+from attnlab.comparisons.many import run_all, with_metrics
+from attnlab.comparisons.recording import Recording
 from attnlab.comparisons.summary import References, Row, references_of, summarise
 from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError
@@ -122,9 +131,9 @@ def compare(
     New results are saved in the library and, without their models, in `held`. A call with the same
     `held` resumes the comparison.
     """
-    unique = plan.runs
+    unique, measured = plan.runs, measured_by(plan.grid)
     for identity, experiment in unique.items():
-        if identity not in held and (known := _found(experiment, library)) is not None:
+        if identity not in held and (known := _found(experiment, library, measured)) is not None:
             held[identity] = known
     results = {identity: held[identity] for identity in unique if identity in held}
     left = {
@@ -136,7 +145,7 @@ def compare(
     progress = ComparisonProgress(tuple(results.values()), known, 0.0 if left else 1.0)
     yield progress
     began = time.monotonic()
-    for result in run_all([unique[identity] for identity in left], limits=limits):
+    for result in run_all([unique[identity] for identity in left], limits=limits, **measured):
         identity = identity_of(result.experiment)
         if result.state != "refused":
             result, problem = _kept(result, library)
@@ -150,9 +159,12 @@ def compare(
         yield progress
 
 
-def _found(experiment: Experiment, library: Library) -> RunSummary | None:
+def _found(experiment: Experiment, library: Library, measured: dict[str, Any]) -> RunSummary | None:
     try:
-        return library.find(experiment, diverged=True)
+        found = library.find(experiment, diverged=True)
+        if found is None or not measured:
+            return found
+        return with_metrics(found, library, Recording(**measured))
     except LibraryError:
         # Results that cannot be read are computed again; an error of writing is reported then.
         return None
