@@ -40,8 +40,18 @@ def test_heads_and_references_of_a_run(app):
     # The true sources of a table in the context are the prefix matches.
     assert heads.columns.tolist() == ["prefix match", "previous token", "copying"]
     assert heads.index.tolist() == ["L1 H1", "L1 H2"]
+    for panel in ("head_text", "without_heads", "clamp_panel"):
+        app.session_state[panel] = True
+    app.run()
+    assert not app.exception
     alts = {each.proto.alt for each in app.get("vega_lite_chart")}
     assert any("3 reference predictors" in alt for alt in alts)
+    assert any("Score of L1 H2 in its parts" in alt for alt in alts)
+    (losses,) = [each.value for each in app.table if "zeroed" in each.value]
+    assert losses.index.tolist() == [
+        "the model", "without L1 H1", "without L1 H2", "uniform", "in-context unigram", "optimal"
+    ]  # fmt: skip
+    assert app.button(key="clamp_start").label == "Train with this clamp"
     before = texts(app)
     app.select_slider(key="shown_step").set_value(0).run()
     assert not app.exception

@@ -49,7 +49,7 @@ def draw_text(
         key=f"text_query_{len(tokens)}",
     )
     sources = true_sources_of(experiment, tokens)
-    marked = () if sources is None else np.flatnonzero(sources[query])
+    marked = () if sources is None else np.flatnonzero(sources[query]).tolist()
     trace = trace_of(model, tokens)
     patterns = [each.pattern for each in trace.attention if each.kind == "self"]
     for score, before in _shown_heads(measured.heads, course.results[0].heads):
