@@ -55,4 +55,5 @@ def ablation_table(
 
 
 def _shown(loss: LossByPosition) -> str:
-    return show_measured(loss.mean, loss.mean_stderr)
+    # The error of a uniform guess is rounding alone.
+    return show_measured(loss.mean, round(loss.mean_stderr, 9))

@@ -24,7 +24,7 @@ from attnlab.ui.in_context.measures import Course, Measured
 # More strips would not fit on the screen; then one layer is shown.
 _MOST_HEADS = 8
 # A share above which the letters have the colour of the page.
-_STRONG = 0.55
+_STRONG = 0.75
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
