@@ -25,7 +25,7 @@ draw_in_code(
     "from attnlab.comparisons.many import run_all\n"
     "from attnlab.known_results import KNOWN_RESULTS\n\n"
     'known = KNOWN_RESULTS["belief-mess3"]\n'
-    "results = run_all(known.runs(seeds=2), metrics=known.metrics, checkpoints=())\n"
+    "results = run_all(known.runs(seeds=2), **known.recording)\n"
     "for verdict in known.verdicts(known.numbers_of(results)):\n"
     "    print(verdict.check.claim, verdict.numbers, verdict.says)",
     lead="This script trains the runs of one result with two seeds. On the command line use "

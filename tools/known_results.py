@@ -41,7 +41,7 @@ def main(names: Sequence[str]) -> None:
 def _record(known: KnownResult, library: Library) -> dict:
     results = []
     runs = known.runs(known.seeds)
-    for result in run_all(runs, library=library, metrics=known.metrics, checkpoints=()):
+    for result in run_all(runs, library=library, **known.recording):
         results.append(result)
         print(f"{known.name}: run {len(results)} of {len(runs)} {result.state}", flush=True)
     numbers = {

@@ -145,10 +145,8 @@ def _run_known(parsed: dict[str, Any], progress: CommandProgress) -> int:
         seeds = whole_number("seeds", parsed.get("seeds", str(known.seeds)), 1, MOST_SEEDS)
         with executor_of(parsed.get("workers"), None) as executor:
             what, reuse = f"of {len(known.settings)} settings", take_reuse(parsed)
-            measured = {"metrics": known.metrics, "checkpoints": () if known.metrics else None}
-            results = carry_out(
-                known.runs(seeds), executor, progress, what=what, **measured, **reuse
-            )
+            runs, reuse = known.runs(seeds), reuse | known.recording
+            results = carry_out(runs, executor, progress, what=what, **reuse)
         numbers = known.numbers_of(results)
     verdicts = known.verdicts(numbers)
     if parsed["json"]:
@@ -169,6 +167,7 @@ def _known_record(
         "name": known.name,
         "claim": known.claim,
         "source": known.source,
+        "predicted": known.predicted,
         "seeds": seeds,
         "first_seed": known.first_seed,
         "tuned_on": known.tuned_on,

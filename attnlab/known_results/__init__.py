@@ -8,6 +8,7 @@ from attnlab.known_results import (
     blog_post,
     bottleneck,
     induction_heads,
+    markov_phases,
     recall_of_pairs,
 )
 from attnlab.known_results.entry import (
@@ -43,6 +44,7 @@ KNOWN_RESULTS = MappingProxyType(
             blog_post,
             bottleneck,
             induction_heads,
+            markov_phases,
             recall_of_pairs,
             belief_mess3,
             belief_rrxor,

@@ -2,8 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from attnlab.comparisons.intervals import Interval, student_interval, wilson_interval
 from attnlab.comparisons.recording import Metric
@@ -15,6 +15,8 @@ AGREES, DISAGREES, OPEN = "agrees", "disagrees", "cannot be told"
 # The value of each measure by seed, for each setting of a known result.
 Numbers = Mapping[str, Mapping[str, Mapping[int, float]]]
 _HALF = 0.5
+# Turns the values of a metric, in the order of steps, into one number.
+OverTraining = Callable[[list[float]], float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +118,9 @@ class KnownResult:
         settings: The experiments by label; their seeds are replaced.
         checks: The claims about their runs.
         metrics: Measures that not every run has, by name. They are computed at the last step.
+        checkpoints: Steps at which they are computed too.
+        over_training: How the number of a run follows from a metric's values at these steps, by
+            metric; by default it is the last value.
         predicted: What theory says before any run, or "".
         differs: How the setting differs from the published one, or "".
         first_seed: The runs have this seed and the following ones.
@@ -131,6 +136,8 @@ class KnownResult:
     settings: Mapping[str, Experiment]
     checks: tuple[Check, ...]
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
+    checkpoints: tuple[int, ...] = ()
+    over_training: Mapping[str, OverTraining] = dataclasses.field(default_factory=dict)
     predicted: str = ""
     differs: str = ""
     first_seed: int = 10
@@ -145,6 +152,12 @@ class KnownResult:
             for experiment in self.settings.values()
             for seed in span
         )
+
+    @property
+    def recording(self) -> dict[str, Any]:
+        """The arguments of `run_all` by which runs get all their measures."""
+        checkpoints = self.checkpoints if self.metrics else None
+        return {"metrics": self.metrics, "checkpoints": checkpoints}
 
     def setting_of(self, experiment: Experiment) -> str | None:
         """Return the label of the setting that an experiment has, with any seed, or None."""
@@ -163,7 +176,7 @@ class KnownResult:
             if label is None or result.state != "done" or result.evaluation is None:
                 continue
             for measure in measures:
-                if (number := _number(result, measure)) is not None:
+                if (number := self._number(result, measure)) is not None:
                     found[label][measure][result.experiment.seed] = number
         return found
 
@@ -182,8 +195,8 @@ class KnownResult:
         """Return the verdict on every claim."""
         return tuple(verdict_on(check, of) for check in self.checks)
 
-
-def _number(result: RunSummary, measure: str) -> float | None:
-    if measure in result.metrics:
-        return result.metrics[measure][-1][1]
-    return getattr(result if measure == "exact_match" else result.evaluation, measure)
+    def _number(self, result: RunSummary, measure: str) -> float | None:
+        if measure in result.metrics:
+            values = [value for _, value in result.metrics[measure]]
+            return self.over_training.get(measure, lambda each: each[-1])(values)
+        return getattr(result if measure == "exact_match" else result.evaluation, measure)

@@ -81,17 +81,19 @@ def test_numbers_come_from_finished_runs_by_setting_and_seed():
     two = dataclasses.replace(one, length=3)
     known = KnownResult(
         "made-up", "", "", "", 1, {"ours": one, "theirs": two},
-        (Check("", "ours", "accuracy"), Check("", "ours", "own")),
+        (Check("", "ours", "accuracy"), Check("", "ours", "own"), Check("", "ours", "sum")),
+        over_training={"sum": sum},
     )  # fmt: skip
+    first, second = ((0, 1.0), (5, 2.0)), ((5, 3.0),)
     results = [
-        finished(one, 1.0, seed=10, accuracy=0.6, metrics={"own": ((0, 1.0), (5, 2.0))}),
-        finished(two, 1.0, seed=11, accuracy=0.7, metrics={"own": ((5, 3.0),)}),
+        finished(one, 1.0, seed=10, accuracy=0.6, metrics={"own": first, "sum": first}),
+        finished(two, 1.0, seed=11, accuracy=0.7, metrics={"own": second, "sum": second}),
         dataclasses.replace(finished(one, 1.0, seed=12), state="failed", reason="diverged"),
         finished(dataclasses.replace(one, length=4), 1.0, seed=10),
     ]
     assert known.numbers_of(results) == {
-        "ours": {"accuracy": {10: 0.6}, "own": {10: 2.0}},
-        "theirs": {"accuracy": {11: 0.7}, "own": {11: 3.0}},
+        "ours": {"accuracy": {10: 0.6}, "own": {10: 2.0}, "sum": {10: 3.0}},
+        "theirs": {"accuracy": {11: 0.7}, "own": {11: 3.0}, "sum": {11: 3.0}},
     }
     assert {run.seed for run in known.runs(3)} == {10, 11, 12}
     assert len(known.runs(3)) == 6

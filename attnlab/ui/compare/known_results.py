@@ -44,6 +44,8 @@ def draw_known_result(known: KnownResult) -> None:
     with st.container(border=True, key=f"known_{known.name}"):
         st.header(known.title, anchor=known.name)
         st.markdown(f"{known.claim} **{_says(verdicts)}**")
+        if known.predicted:
+            st.markdown(f"**Predicted from the process alone:** {known.predicted}")
         for verdict in verdicts:
             _draw_verdict(verdict, known.title)
         if known.differs:
@@ -67,7 +69,11 @@ def _says(verdicts: Sequence[Verdict]) -> str:
 def _tuned(known: KnownResult) -> str:
     if not known.tuned_on:
         return ""
-    return f"; the settings were chosen with seeds {known.tuned_on[0]} to {known.tuned_on[-1]}"
+    return f"; the settings were chosen with {_seeds_text(known.tuned_on[0], known.tuned_on[-1])}"
+
+
+def _seeds_text(first: int, last: int) -> str:
+    return f"seed {last}" if first == last else f"seeds {first} to {last}"
 
 
 def _draw_verdict(verdict: Verdict, title: str) -> None:
@@ -95,13 +101,13 @@ def _draw_own_runs(known: KnownResult) -> None:
     """Draw controls that train the runs with seeds of your choice, and the verdicts on them."""
     name = f"known_{known.name}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        seeds = _draw_number("seeds", 1, MOST_SEEDS, _OWN_SEEDS, name)
+        # A hosted server allows less.
+        usual = next((n for n in range(_OWN_SEEDS, 1, -1) if not _problem(known, n)), 1)
+        seeds = _draw_number("seeds", 1, MOST_SEEDS, usual, name)
         first = _draw_number("first seed", 0, _LAST_SEED, _FIRST_OWN, name)
         own = dataclasses.replace(known, seeds=seeds, first_seed=first)
-        try:
-            check_comparison([*known.settings.values()], limits(), seeds=seeds)
-        except OptionError as error:
-            draw_error(str(error))
+        if problem := _problem(known, seeds):
+            draw_error(problem)
             return
         make = partial(_train, own, session_library().library, limits())
         draw_job_buttons(name, "Train all", partial(start_job, name, make, of=own))
@@ -123,6 +129,15 @@ def _draw_own_runs(known: KnownResult) -> None:
     draw_job(name, draw, failed="Training", progress=progress)
 
 
+def _problem(known: KnownResult, seeds: int) -> str:
+    """Return why this server does not train that many seeds, or ""."""
+    try:
+        check_comparison([*known.settings.values()], limits(), seeds=seeds)
+    except OptionError as error:
+        return str(error)
+    return ""
+
+
 def _draw_number(label: str, low: int, high: int, usual: int, name: str) -> int:
     key = f"{name}_{label.replace(' ', '_')}"
     st.session_state.setdefault(key, usual)
@@ -132,14 +147,8 @@ def _draw_number(label: str, low: int, high: int, usual: int, name: str) -> int:
 def _train(own: KnownResult, library: Library, limits: Limits) -> Iterator[tuple[RunSummary, ...]]:
     """Train the runs that the library lacks; yield the results so far after each run."""
     results = ()
-    checkpoints = () if own.metrics else None
-    for result in run_all(
-        own.runs(own.seeds),
-        library=library,
-        limits=limits,
-        metrics=own.metrics,
-        checkpoints=checkpoints,
-    ):
+    runs = own.runs(own.seeds)
+    for result in run_all(runs, library=library, limits=limits, **own.recording):
         # The models are in the library.
         results = (*results, dataclasses.replace(result, run=None))
         yield results
@@ -147,8 +156,7 @@ def _train(own: KnownResult, library: Library, limits: Limits) -> Iterator[tuple
 
 def _draw_own_results(own: KnownResult, results: Sequence[RunSummary]) -> None:
     verdicts = own.verdicts(own.numbers_of(results))
-    last = own.first_seed + own.seeds - 1
-    seeds = f"seed {last}" if own.seeds == 1 else f"seeds {own.first_seed} to {last}"
+    seeds = _seeds_text(own.first_seed, own.first_seed + own.seeds - 1)
     st.markdown(f"**Your {seeds}: {_says(verdicts)}**")
     for verdict in verdicts:
         if verdict.numbers:
