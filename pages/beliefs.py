@@ -6,6 +6,7 @@ from attnlab.inspection.belief_probes import has_beliefs
 from attnlab.ui.beliefs.belief_panel import draw_beliefs
 from attnlab.ui.beliefs.lesson_panel import draw_lesson
 from attnlab.ui.controls.form_state import read_form
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.library.actions import open_finished_run
 from attnlab.ui.shell import ensure_shell
@@ -13,8 +14,9 @@ from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.runs_panel import follow_run_file
 
 ABOUT = (
-    "The process has hidden states. The **belief** is their distribution, given the tokens so far. "
-    "Does a model that only predicts tokens compute it?"
+    f"The process has {link_to('hidden state', 'hidden states')}. The {link_to('belief')} is the "
+    "distribution over them, given the tokens so far. Does a model that only learns to predict "
+    "tokens represent it?"
 )
 
 ensure_shell()

@@ -11,8 +11,8 @@ from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.runs_panel import follow_run_file
 
 ABOUT = (
-    "Each sequence has its own rule, so the model can only **read the rule off the context**. "
-    "Which algorithm does it run, and which heads carry it out?"
+    "Each sequence has its own rule, which the model can only **infer from the context**. "
+    "Which algorithm does it learn, and which heads implement it?"
 )
 
 ensure_shell()

@@ -11,12 +11,12 @@ ensure_shell()
 st.title("Known results", anchor=False)
 st.markdown(
     "Each card is a published claim about small models, with runs of attnlab that check it. "
-    "Dots are runs with different seeds, a grey band is the claimed range, and ◇ is the published "
-    "number."
+    "Dots are runs with different seeds, the grey band is the claimed range, and ◇ is the "
+    "published number."
 )
 st.caption(
-    "A claim agrees if the 95 % interval of the share of seeds in its range is above one half, and "
-    "disagrees if it is below. Claims and ranges were fixed before these runs."
+    "The runs agree with a claim if, with 95 % confidence, more than half of all seeds lie in its "
+    "range. They disagree if fewer than half do."
 )
 for known in KNOWN_RESULTS.values():
     draw_known_result(known)
@@ -28,6 +28,7 @@ draw_in_code(
     "results = run_all(known.runs(seeds=2), **known.recording)\n"
     "for verdict in known.verdicts(known.numbers_of(results)):\n"
     "    print(verdict.check.claim, verdict.numbers, verdict.says)",
-    lead="This script trains the runs of one result with two seeds. On the command line use "
-    "`python -m attnlab reproduce belief-mess3`; `--shipped` prints the results above:",
+    lead="This script trains the runs of one result with two seeds. "
+    "`python -m attnlab reproduce belief-mess3` does so from the command line; with `--shipped` it "
+    "only prints the results above.",
 )

@@ -78,6 +78,7 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     progress.words = "while computing the optimum"
     print("Computing the optimum …", file=sys.stderr)
     found = optimum(generator, length)
+    print("Computing the baselines …", file=sys.stderr)
     baselines = ladder(generator, length)
     if not parsed["json"]:
         for baseline in baselines:

@@ -154,11 +154,11 @@ def gain_in_words(gain: Comparison | None) -> str:
     mean, (low, high) = gain.difference.mean, gain.difference.ends
     if gain.within_noise and low * high <= 0:
         ends = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
-        return f"Like the row before, within the noise of the seeds ({ends})."
+        return f"No significant difference from the row before ({ends})."
     least, most = sorted((abs(low), abs(high)))
     side = "above" if mean > 0 else "below"
     change = f"{abs(mean):.3f} {side} the row before ({show_range(least, most)})"
-    noise = f": clear by itself, but within the noise among {gain.among} comparisons"
+    noise = f": significant alone, but not among {gain.among} comparisons"
     return f"{change}{noise * gain.within_noise}."
 
 

@@ -136,8 +136,8 @@ def show_percent(share: SupportsFloat) -> str:
 
     Two digits below 50 %; above it, enough to distinguish it from 100 %, up to 99.95 %.
 
-    >>> show_percent(0.0376), show_percent(0.9372), show_percent(1.037)
-    ('3.8 %', '94 %', '104 %')
+    >>> show_percent(0.0376), show_percent(0.0999), show_percent(0.9372), show_percent(1.037)
+    ('3.8 %', '10 %', '94 %', '104 %')
     >>> show_percent(0.00082), show_percent(0.997), show_percent(0.0), show_percent(1.0)
     ('0.082 %', '99.7 %', '0 %', '100 %')
     >>> show_percent(1e-12), show_percent(1 - 1e-12)
@@ -145,7 +145,8 @@ def show_percent(share: SupportsFloat) -> str:
     """
     percent = 100 * float(share)
     near_zero = percent < 50
-    distance = abs(percent) if near_zero else abs(100 - percent)
+    # Rounded, since 9.99 has two digits as 10 %, not as 10.0 %.
+    distance = abs(float(f"{percent:.2g}")) if near_zero else abs(100 - percent)
     if distance == 0 or not math.isfinite(distance):
         places = 0
     elif near_zero and percent > 0 and distance < _LEAST_PERCENT / 2:

@@ -52,7 +52,10 @@ class CausalTree(AbstractGenerator):
 
     k: int = option(3, "Number of tokens.", low=2, high=8, label="tokens")
     alpha: float = option(
-        0.1, "Dirichlet parameter of a row; small: rows are nearly certain.", low=0.05, high=10.0
+        0.1,
+        "Dirichlet parameter of each row; small values give nearly certain rows.",
+        low=0.05,
+        high=10.0,
     )
     tree: str = option(
         "chain",
@@ -62,7 +65,7 @@ class CausalTree(AbstractGenerator):
         choices=tuple(_TREES),
     )
     parents: tuple[int, ...] = option(
-        (0, 1, 1, 2, 3), "With your own: the parent of each token, from 1; 0: none."
+        (0, 1, 1, 2, 3), "The parent of each token, counted from 1; 0 means that it has none."
     )
 
     visible: int = dataclasses.field(default=256)

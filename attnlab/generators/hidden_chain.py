@@ -118,7 +118,7 @@ class AbstractHiddenChain(AbstractGenerator):
         return is_stationary_chain(self.first_probs, self.noisy_transitions)
 
     def draw(self, start: Float[Array, " states"], key: Key[Array, ""], length: int) -> Draw:
-        """Draw hidden states and the tokens of their moves.
+        """Draw hidden states, and the token that each move emits.
 
         The latent variable is the state after each token, as a number from 0.
         """

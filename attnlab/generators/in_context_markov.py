@@ -62,7 +62,10 @@ class InContextMarkov(AbstractGenerator):
 
     k: int = option(2, "Number of tokens.", low=2, high=8, label="tokens")
     alpha: float = option(
-        1.0, "Dirichlet parameter of a row; small: rows are nearly certain.", low=0.1, high=10.0
+        1.0,
+        "Dirichlet parameter of each row; small values give nearly certain rows.",
+        low=0.1,
+        high=10.0,
     )
     prior: str = option(
         "dirichlet",
@@ -87,7 +90,7 @@ class InContextMarkov(AbstractGenerator):
     def rule_in_words(self, length: int) -> str:
         return (
             "Each sequence draws its own table, so the next token must be predicted from "
-            "what followed the last token before."
+            "what followed its last token earlier."
         )
 
     @property

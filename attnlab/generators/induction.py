@@ -54,7 +54,7 @@ class Induction(AbstractGenerator):
         choices=tuple(_REPEATS),
     )
     repeat_probability: float = option(
-        0.9, "With pairs: probability that the last follower comes again.", low=0.0, high=1.0
+        0.9, "With pairs: probability that the same letter follows again.", low=0.0, high=1.0
     )
 
     visible: int = dataclasses.field(default=256)

@@ -199,8 +199,8 @@ class SimpleNonunifilar(_Edges):
     vocabulary: ClassVar[Vocabulary] = _BITS
     hidden_states: ClassVar[tuple[str, ...]] = ("A", "B")
 
-    p: float = _probability(0.5, "Probability to leave state A.")
-    q: float = _probability(0.5, "Probability to leave state B, with a 1.")
+    p: float = _probability(0.5, "Probability of leaving state A.")
+    q: float = _probability(0.5, "Probability of leaving state B, with a 1.")
 
     def edges(self):
         return (
@@ -219,8 +219,10 @@ class Parentheses(AbstractHiddenChain):
     summary: ClassVar[str] = "Matching parentheses: the hidden state is how many are open."
     vocabulary: ClassVar[Vocabulary] = _BRACKETS
 
-    depth: int = option(4, "Most parentheses that are open at once.", low=1, high=4)
-    opening: float = _probability(0.5, "Probability to open one more, between the two ends.")
+    depth: int = option(4, "Maximum number of open parentheses.", low=1, high=4)
+    opening: float = _probability(
+        0.5, "Probability of opening one more, if closing is possible too."
+    )
 
     @property
     def hidden_states(self) -> tuple[str, ...]:

@@ -26,9 +26,9 @@ Pattern = Float[Array, "query key"] | TrueAlignment
 class Effect(NamedTuple):
     """Loss and accuracy after edits, and their changes on the same test sequences.
 
-    Changes are after minus before; their standard errors are those of the mean difference over
-    sequences. For accuracy the error is at least that of half a changed sequence. For loss it is 0
-    if no loss changed at all.
+    Changes are after minus before, with the standard error of the mean difference over sequences.
+    For accuracy the error is at least that of half a changed sequence, since a larger test set may
+    show a change where this one shows none. For loss it is 0 if no loss changed at all.
     """
 
     nll: float

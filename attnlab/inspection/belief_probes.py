@@ -144,7 +144,7 @@ def _beliefs_after(process, start, sequences):
 
 
 def targets_of(data: BeliefData, target: str) -> Targets:
-    """Return what a probe should give, for a name of `TARGETS`. Hidden states are one-hot."""
+    """Return the target of a probe by its name in `TARGETS`. Hidden states are one-hot."""
     if target == "belief":
         return data.beliefs
     if target == "next token":
@@ -192,7 +192,7 @@ class ProbeSetup(NamedTuple):
     Attributes:
         train: Sequences to fit probes to.
         test: Other sequences, to score them.
-        targets: What the probes should give, for both.
+        targets: Targets of the probes, for both.
         controls: R² of probes of the exact distribution of the next token, of the last tokens
             one-hot, and of the untrained model's last site for the targets of other sequences.
             For hidden states also R² of the exact belief: it is their mean given the tokens, so

@@ -144,8 +144,8 @@ def happened_in(
 ) -> WhatHappened:
     """Describe a run of an experiment, as `what_happened` does.
 
-    `trace` is that of the current model, on one sequence or the mean over several; its last map of
-    attention counts.
+    `trace` is that of the current model, on one sequence or the mean over several. Attention is
+    read from its last map.
     """
     process, training = experiment.generator, experiment.training
     # With several predicting queries there is no single row.

@@ -22,7 +22,7 @@ def _check(process: str) -> Check:
 RESULT = KnownResult(
     name="blog-post",
     title="Attention or a linear model?",
-    claim="A linear model beats a head of attention on weather sequences.",
+    claim="A linear model beats one attention head on weather sequences.",
     source=POST,
     minutes=6,
     settings=MappingProxyType(

@@ -31,8 +31,8 @@ RESULT = KnownResult(
     ),
     checks=(
         Check(
-            "With the last state only, ten cards are sorted correctly at least 0.5 less often than "
-            "three.",
+            "With the last state only, the share of correctly sorted hands falls by at least 0.5 "
+            "from three to ten cards.",
             _label(BOTTLENECK, _LONG),
             "exact_match",
             most=-0.5,

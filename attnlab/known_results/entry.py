@@ -10,7 +10,7 @@ from attnlab.comparisons.recording import Metric
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
 
-AGREES, DISAGREES, OPEN = "agrees", "disagrees", "cannot be told"
+AGREES, DISAGREES, OPEN = "agrees", "disagrees", "undecided"
 
 # The value of each measure by seed, for each setting of a known result.
 Numbers = Mapping[str, Mapping[str, Mapping[int, float]]]
@@ -60,7 +60,7 @@ class Verdict(NamedTuple):
             stuck; None without runs.
         within: How many numbers lie in the claimed range.
         share: The share of such runs with Wilson's interval; None without runs.
-        says: `agrees`, `disagrees` or `cannot be told`.
+        says: `agrees`, `disagrees` or `undecided`.
     """
 
     check: Check
@@ -75,8 +75,8 @@ def verdict_on(check: Check, of: Numbers) -> Verdict:
     """Return the verdict on a claim: whether most runs lie in the claimed range.
 
     Let s be the share of all runs of the setting, over all seeds, in the range. The claim agrees
-    if Wilson's 95 % interval of s is above 1/2, and disagrees if it is below 1/2. Otherwise it
-    cannot be told. The rule holds for numbers of any distribution, so a few stuck runs among many
+    if Wilson's 95 % interval of s is above 1/2, and disagrees if it is below 1/2. Otherwise it is
+    undecided. The rule holds for numbers of any distribution, so a few stuck runs among many
     do not mislead it. With five seeds all must be inside to agree.
 
     References:
@@ -93,10 +93,9 @@ def verdict_on(check: Check, of: Numbers) -> Verdict:
 
 
 def overall(verdicts: Iterable[Verdict]) -> str:
-    """Return the verdict on a result: that of its claims if they are equal, else the worst.
+    """Return the verdict on a result: the worst of the verdicts on its claims.
 
-    One claim that disagrees makes the result disagree, and otherwise one that cannot be told makes
-    it one that cannot be told.
+    `disagrees` is worse than `undecided`, which is worse than `agrees`.
     """
     found = {verdict.says for verdict in verdicts}
     return next(says for says in (DISAGREES, OPEN, AGREES) if says in found)

@@ -31,26 +31,26 @@ def highest_prefix_match(model: AbstractModel, setup: Setup) -> float:
 RESULT = KnownResult(
     name="induction-heads",
     title="Induction heads need two layers",
-    claim="Two layers of attention form a head that looks at what followed the same token "
-    "before. One layer does not.",
+    claim="With two layers of attention, a head learns to attend to what followed the current "
+    "token before. With one layer, none does.",
     source="Olsson et al. (2022), “In-context learning and induction heads”",
     minutes=3,
     settings=MappingProxyType({"two layers": _TWO, "one layer": _ONE}),
     checks=(
         Check(
-            "With two layers, a head has at least half of its attention there.",
+            "With two layers, the best such head has at least half of its attention there.",
             "two layers",
             _MATCH,
             least=0.5,
         ),
         Check(
-            "With one layer, no head has half of its attention there.",
+            "With one layer, no head has more than half of its attention there.",
             "one layer",
             _MATCH,
             most=0.5,
         ),
         Check(
-            "Two layers are right at least 0.3 more often than one.",
+            "The accuracy of two layers is at least 0.3 above that of one.",
             "two layers",
             "accuracy",
             least=0.3,

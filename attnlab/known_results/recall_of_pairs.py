@@ -19,7 +19,7 @@ _OTHERS = {
 
 def _check(family: str) -> Check:
     return Check(
-        f"`{family}` recalls fewer values than attention, by at least 0.1.",
+        f"The accuracy of `{family}` is at least 0.1 below that of attention.",
         family,
         "accuracy",
         most=-0.1,
@@ -30,8 +30,8 @@ def _check(family: str) -> Check:
 RESULT = KnownResult(
     name="recall-of-pairs",
     title="Recalling pairs",
-    claim="Attention recalls the value of a key seen earlier; convolutions, recurrent and "
-    "state-space models of its size do so less often.",
+    claim="Attention recalls the value of an earlier key more often than convolutional, recurrent "
+    "and state-space models of the same size.",
     source="Arora et al. (2023), “Zoology: measuring and improving recall in efficient language "
     "models”",
     minutes=4,
@@ -42,7 +42,7 @@ RESULT = KnownResult(
         }
     ),
     checks=(
-        Check("Attention recalls at least 0.99 of the values.", _ATTENTION, "accuracy", least=0.99),
+        Check("The accuracy of attention is at least 0.99.", _ATTENTION, "accuracy", least=0.99),
         *map(_check, _OTHERS),
     ),
     differs="The paper has more pairs and longer sequences. Here there are four pairs of eight "

@@ -180,8 +180,8 @@ _BELIEFS = {
     "rrxor-belief": Preset(
         "Beliefs",
         "rrxor: beliefs spread over layers",
-        "The next token says little about the belief. A linear probe recovers it better in each "
-        "later layer.",
+        "The next-token distribution says little about the belief. A linear probe recovers it "
+        "better in each later layer.",
         Experiment(
             generator=RandomRandomXor(),
             model=TransformerOptions(layers=4, heads=1, d_model=64),

@@ -53,8 +53,8 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     app = trained(app)
     sites = ["embedding", "attention 1", "MLP 1", "output"]
     assert app.segmented_control(key="belief_site").options == sites
-    assert "The next-token distribution alone gives the belief" in texts(app)
-    assert "All activations together give R²" in texts(app)
+    assert "the next-token distribution determines the belief" in texts(app)
+    assert "A probe of all activations together reaches R²" in texts(app)
     values = {each.label: float(each.value.split()[0]) for each in app.metric}
     parts = values["not represented (nats)"] + values["represented, not used (nats)"]
     assert values["gap to the floor (nats)"] == pytest.approx(parts, abs=2e-4)
@@ -84,7 +84,7 @@ def test_two_states_with_noise_and_every_target(app):
         assert f"**Exact {noun}**" in texts(app)
         # The gap and steering are about the belief.
         assert not any("floor" in each.label for each in app.metric)
-    assert "No readout can beat the exact belief" in texts(app)
+    assert "No probe can beat the exact belief" in texts(app)
 
 
 def test_a_process_without_hidden_states_offers_the_named_ones(app):

@@ -135,6 +135,13 @@ def test_more_hidden_states(page):
     assert len(page.session_state["hmm_initial"].split()) == 3
 
 
+def test_an_option_is_shown_only_while_it_has_an_effect(page):
+    page.selectbox(key="generator").select("causal-tree").run()
+    assert "causal-tree_parents" not in {each.key for each in page.text_input}
+    page.selectbox(key="causal-tree_tree").select("given").run()
+    assert "causal-tree_parents" in {each.key for each in page.text_input}
+
+
 def test_a_length_that_hides_recalled_days(page):
     page.selectbox(key="generator").select("recall").run()
     page.slider(key="length").set_value(3).run()

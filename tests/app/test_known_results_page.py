@@ -32,5 +32,5 @@ def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(monkey
     page.run()
     assert not page.exception
     # No such run recalls a value, and four of four outside the range disagree.
-    assert "Your seeds 20 to 23: The runs here disagree." in texts(page)
+    assert "Your seeds 20 to 23: The runs disagree." in texts(page)
     assert len(charts(page)) == 2

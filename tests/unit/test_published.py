@@ -182,7 +182,7 @@ def test_a_gain_is_paired_over_seeds_and_within_the_noise_only_after_correction(
     assert rows[7].gain.adjusted_p == pytest.approx(10 * min(p_values))
     assert rows[7].gain.difference.mean == pytest.approx(np.mean(by_hand[6]))
     assert " above the row before (" in rows[7].verdict
-    assert rows[8].verdict.startswith("Like the row before, within the noise of the seeds (")
+    assert rows[8].verdict.startswith("No significant difference from the row before (")
 
 
 def test_a_gain_that_only_stands_out_by_itself_is_told_as_such():
@@ -190,7 +190,7 @@ def test_a_gain_that_only_stands_out_by_itself_is_told_as_such():
     # Differences of 0.010, 0.012 and 0.014 for one switch: p = 0.009, of ten switches 0.09.
     results = results_of(part, lambda place, seed: 0.5 + (place > 3) * (0.01 + 0.002 * seed))
     words = rows_of(part, results, references=known)[4].verdict
-    noise = "clear by itself, but within the noise among 10 comparisons."
+    noise = "significant alone, but not among 10 comparisons."
     assert words.startswith(f"0.012 above the row before (0.007 to 0.017): {noise}")
 
 

@@ -44,6 +44,7 @@ from attnlab.ui.beliefs.steering_panel import (
     distinct_pasts,
     draw_steering,
 )
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.train.bench import Bench
@@ -141,7 +142,9 @@ def _draw(snapshot: Snapshot) -> None:
     left, right, curve = st.columns(3, gap="medium")
     with left:
         st.markdown(f"**Exact {noun}**")
-        st.caption(f"There is one point for each past.{_plane_in_words(outputs, corners)}")
+        st.caption(
+            f"Each point is a position of a test sequence.{_plane_in_words(outputs, corners)}"
+        )
         _draw_plane(f"Exact {noun}", setup, plane, setup.targets[1], at, points)
     with right:
         noun = noun[0].upper() + noun[1:]
@@ -150,18 +153,18 @@ def _draw(snapshot: Snapshot) -> None:
         _draw_plane(f"{noun} in the model", setup, plane, chosen.trained.predicted, at)
     with curve:
         st.markdown("**R² over training**")
-        st.caption("Dashed lines need no model.")
+        st.caption("Dashed lines are controls that do not use the model.")
         draw_course(experiment, names, setup)
     st.caption(verdict(sites, setup.controls))
     size = len(setup.test.sequences)
-    st.caption(f"Probes are fitted on {size:,} sequences, and scored and drawn on {size:,} others.")
+    st.caption(f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others.")
     _draw_thumbnails(setup, plane, sites, names)
     if snapshot.active:
-        st.caption("The gap and steering appear when the run pauses or ends.")
+        st.caption("The gap to the floor and steering appear when the run pauses or ends.")
         return
     draw_together(moment.model, setup)
     if not is_belief:
-        st.caption("Probe for the **belief** to see the gap and steering.")
+        st.caption("Probe for the **belief** to see the gap to the floor and steering.")
         return
     draw_gap(experiment, moment.model, setup, chosen)
     draw_steering(experiment, moment.model, setup, chosen, exact)
@@ -196,8 +199,8 @@ def _choose_corners(outputs: Sequence[str]) -> tuple[int, ...]:
         key=_CORNERS,
         persist_state="session",
         width=340,
-        help="Choose three for the corners of a triangle. All others then lie at its centre. "
-        "Without a choice you see the two directions in which the points vary most.",
+        help="Choose three as the corners of a triangle; the others are then at its centre. "
+        "Without a choice, the chart shows the first two principal components.",
     )
     return tuple(outputs.index(each) for each in chosen) if len(chosen) == 3 else ()
 
@@ -205,11 +208,10 @@ def _choose_corners(outputs: Sequence[str]) -> tuple[int, ...]:
 def _plane_in_words(outputs: Sequence[str], corners: tuple[int, ...]) -> str:
     if len(outputs) <= 3:
         return ""
-    return (
-        f" The corners of the other {len(outputs) - 3} are at the centre."
-        if corners
-        else f" Of {len(outputs)} dimensions, the two in which the points vary most are shown."
-    )
+    if corners:
+        return f" The other {len(outputs) - 3} corners are at the centre."
+    shown = f"the first two {link_to('principal components')} of {len(outputs)} dimensions"
+    return f" Shown are {shown}."
 
 
 def _draw_plane(
@@ -226,7 +228,7 @@ def _draw_plane(
     draw_chart(
         simplex_chart(pd.DataFrame({"url": [address]}), corner_table(plane), points),
         name=name,
-        alt=f"{name}: {count:,} points, one for each past, in the colours of the exact ones.",
+        alt=f"{name}: {count:,} points, one for each position, in the colours of the exact ones.",
         key=None if points is None else BELIEF_CHART,
         on_select="ignore" if points is None else "rerun",
         selection_mode=None if points is None else PICK,

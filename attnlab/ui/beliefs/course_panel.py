@@ -112,19 +112,19 @@ def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:
     law, last = controls[NEXT_TOKEN].r2, controls[LAST_TOKEN].r2
     untrained = max(each.untrained.r2 for each in sites)
     text = (
-        f"The same probe of the untrained model gives R² {untrained:.2f} "
-        f"at best, the last token alone {last:.2f}. "
+        f"Controls: a probe of the untrained model reaches R² {untrained:.2f} at best, and one of "
+        f"the last token {last:.2f}. "
     )
     if BEST in controls:
-        return text + f"No readout can beat the exact belief, which gives {controls[BEST].r2:.2f}."
+        return text + f"No probe can beat the exact belief, which reaches {controls[BEST].r2:.2f}."
     if chosen_target() != "belief":
         return text
     if law > _DETERMINED:
         return text + (
-            "The next-token distribution alone gives the belief, so a high R² shows no more than "
-            "good predictions."
+            "Here the next-token distribution determines the belief, so a high R² shows no more "
+            "than good predictions."
         )
     return text + (
-        f"The exact next-token distribution gives {law:.2f}, so a higher R² shows more than good "
+        f"The exact next-token distribution reaches {law:.2f}, so a higher R² shows more than good "
         "predictions."
     )

@@ -17,7 +17,7 @@ from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES
 def draw_together(model: AbstractModel, setup: ProbeSetup) -> None:
     """Draw R² of the probe of all sites side by side."""
     together = kept_result("all_sites", model, id(setup), lambda: probe_all_sites(setup, model))
-    st.caption(f"All activations together give R² {show_score(together.score)}.")
+    st.caption(f"A probe of all activations together reaches R² {show_score(together.score)}.")
 
 
 def draw_gap(
@@ -33,7 +33,7 @@ def draw_gap(
         return belief_gap(experiment.generator, model, chosen.trained.probe, rows, setup.test)
 
     gap = kept_result("belief_gap", model, (id(setup), chosen.site), split)
-    st.header("Where the gap is", anchor=False)
+    st.header("Why the loss is above the floor", anchor=False)
     with st.container(horizontal=True, gap="medium", key="belief_gap"):
         for label, value, stderr, explanation in (
             ("gap to the floor (nats)", gap.gap, gap.gap_stderr, "Loss of the model minus floor."),
@@ -41,13 +41,13 @@ def draw_gap(
                 "not represented (nats)",
                 gap.not_represented,
                 gap.not_represented_stderr,
-                "The loss above the floor of a prediction from the probed belief.",
+                "Loss minus floor of the predictions that follow from the probed belief.",
             ),
             (
                 "represented, not used (nats)",
                 gap.not_used,
                 gap.not_used_stderr,
-                "What the model loses on top of that; negative if it knows more than the probe.",
+                "The rest; negative if the model predicts better than the probed belief.",
             ),
         ):
             draw_metric(

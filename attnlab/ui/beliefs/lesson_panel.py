@@ -37,17 +37,17 @@ def _draw_steps(process: AbstractGenerator) -> None:
         st.markdown("**1. Each token updates the belief.** Change the tokens.")
         _draw_update(process)
     with second:
-        st.markdown("**2. All possible beliefs.** Let the process emit more tokens.")
+        st.markdown("**2. All possible beliefs.** Increase the number of tokens.")
         _draw_all_beliefs(process)
     with third:
-        st.markdown("**3. What a probe can say.**")
+        st.markdown("**3. What a probe can show.**")
         st.markdown(
-            "A probe is an affine map from the activations to the belief. A high R² means that the "
-            "belief can be read off them.\n\n"
-            "Training need not have put it there: compare the untrained model. The next token may "
-            "already need all of it: compare the next-token distribution.\n\n"
-            "The model need not use it, either. Steering tests that: change the belief in the "
-            "activation, and see whether the prediction follows."
+            "A probe is an affine map from activations to beliefs. A high R² means that the "
+            "activations contain the belief.\n\n"
+            "They may contain it without training: compare the untrained model. Predicting the "
+            "next token may already require it: compare the next-token distribution.\n\n"
+            "The model may not use it. Steering tests that: it changes the belief in the "
+            "activation, and you see whether the prediction follows."
         )
 
 
@@ -90,6 +90,6 @@ def _draw_all_beliefs(process: AbstractGenerator) -> None:
         alt=f"The beliefs after all {len(possible):,} possible pasts of {count} tokens.",
     )
     st.caption(
-        "Each token maps the set of beliefs into a part of itself. So the picture contains smaller "
-        "copies of itself, one for each token."
+        "Each token maps the set of beliefs into a part of itself. So the picture contains a "
+        "smaller, distorted copy of itself for each token."
     )

@@ -60,8 +60,8 @@ def draw_steering(
     number = chosen_belief(len(beliefs))
     st.header("Steering", anchor=False)
     st.markdown(
-        f"The model has read {process.vocabulary.shorten(tokens)}. Pick a point of the exact "
-        "beliefs: it replaces the belief in the last activation, and the model predicts from there."
+        f"The model has read {process.vocabulary.shorten(tokens)}. Click a point of the exact "
+        "beliefs: it replaces the belief in the last activation, and the model predicts from it."
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -74,7 +74,7 @@ def draw_steering(
                 height=_CHART_HEIGHT,
             ),
             name="Steered prediction",
-            alt="The next token: exact for the picked belief, and the model's after steering.",
+            alt="The next token: exact for the chosen belief, and the model's after steering.",
         )
     with right:
         predictions = {

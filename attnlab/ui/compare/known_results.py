@@ -29,10 +29,10 @@ from attnlab.ui.core.server import limits
 from attnlab.ui.core.session_library import session_library
 
 _VERDICTS = {
-    AGREES: "The runs here agree.",
-    DISAGREES: "The runs here disagree.",
+    AGREES: "The runs agree.",
+    DISAGREES: "The runs disagree.",
 }
-_UNDECIDED = "The runs here cannot decide."
+_UNDECIDED = "The runs are inconclusive."
 # Seeds that are neither shown nor used to choose settings.
 _OWN_SEEDS, _FIRST_OWN, _LAST_SEED = 5, 20, 1_000_000
 
@@ -50,9 +50,10 @@ def draw_known_result(known: KnownResult) -> None:
             _draw_verdict(verdict, known.title)
         if known.differs:
             st.caption(known.differs)
+        st.caption(f"Published in {known.source}.")
         st.caption(
-            f"Published in {known.source}. {known.seeds} seeds from {known.first_seed}"
-            f"{_tuned(known)}; made {made}."
+            f"Runs: {_seeds_text(known.first_seed, known.first_seed + known.seeds - 1)}, {made}. "
+            f"Claims were fixed before these runs{_tuned(known)}."
         )
         with st.container(horizontal=True):
             draw_train_menu(dict(known.settings), f"known_{known.name}_train")
@@ -69,7 +70,8 @@ def _says(verdicts: Sequence[Verdict]) -> str:
 def _tuned(known: KnownResult) -> str:
     if not known.tuned_on:
         return ""
-    return f"; the settings were chosen with {_seeds_text(known.tuned_on[0], known.tuned_on[-1])}"
+    tuned_on = _seeds_text(known.tuned_on[0], known.tuned_on[-1])
+    return f", and settings were tuned on {tuned_on}"
 
 
 def _seeds_text(first: int, last: int) -> str:
@@ -85,8 +87,8 @@ def _draw_verdict(verdict: Verdict, title: str) -> None:
         st.markdown(f"{check.claim} **{verdict.says.capitalize()}.**")
         st.caption(
             f"Mean {present(verdict.mean).mean:.3f}.{published} {verdict.within} of "
-            f"{len(verdict.numbers)} seeds lie in the claimed range (95 % interval of that share: "
-            f"{show_range(low, high, places=0)} %)."
+            f"{len(verdict.numbers)} seeds are in the claimed range (95 % interval: "
+            f"{show_range(low, high, places=0)} % of all seeds)."
         )
     with right:
         draw_chart(

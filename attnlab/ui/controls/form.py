@@ -155,7 +155,7 @@ def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | Optio
     _draw_kind(Experiment, "generator")
     kind = chosen_part(Experiment, "generator")
     names = [name for name in options_of(kind) if name not in probability_options(kind)]
-    controls = [(kind, name) for name in names]
+    controls = [(kind, name) for name in names if applies(kind, name)]
     if _size_control() == (Experiment, "length"):
         controls.append(_size_control())
     for owner, name in controls:

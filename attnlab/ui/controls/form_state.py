@@ -153,6 +153,7 @@ _RULED: Mapping[str, tuple[str, str]] = {
     "train_size": ("data", "fixed"),
     "split": ("data", "fixed"),
     "scheduled_sampling": ("loss", "next"),
+    "parents": ("tree", "given"),
 }
 
 

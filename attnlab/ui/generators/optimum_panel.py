@@ -80,7 +80,7 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         draw_metric(
             "floor (nats)",
             _nll(final),
-            f"The lowest possible mean of -log p({word} {days[-1]}) (Bayes loss). It is {how}.",
+            f"The lowest possible mean of −log p({word} {days[-1]}) (Bayes loss). It is {how}.",
         )
         draw_metric("values", "exact" if final.exact else "estimated")
     ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.by_position])

@@ -27,6 +27,7 @@ from attnlab.models import AbstractModel
 from attnlab.models.inside import trace_of
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.display import on_dark
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.in_context.measures import Course, Measured
 
@@ -59,8 +60,8 @@ def draw_heads(measured: Measured, course: Course) -> None:
         st.caption("This model has no attention.")
         return
     st.caption(
-        "The strongest head of each kind, with 95 % intervals over sequences. Step 0 is the "
-        "untrained control."
+        f"Each line is the head with the largest share, such as of {link_to('prefix match')}, with "
+        "95 % intervals over sequences. Step 0 is the untrained model."
     )
     tables = [series_table(_LEARNED.name, course.steps, course.learned())]
     for measure, name in _shown_measures(measured.heads).items():
@@ -115,7 +116,8 @@ def draw_head_map(
     word = experiment.generator.position_word
     st.markdown(f"**Where {head_title(score)} looks in one sequence**")
     st.caption(
-        f"Rows are queries, columns are keys. The next {word} is read from the true sources."
+        f"Rows are queries, columns are keys. {link_to('true sources', 'True sources')} are the "
+        f"positions that determine the next {word}."
     )
     draw_chart(
         overview_chart(
@@ -161,8 +163,8 @@ def draw_head_table(measured: Measured, course: Course) -> None:
     ]
     st.markdown("**All heads**, untrained → shown step")
     st.caption(
-        "± is one standard error. A head has a name from a share of 0.4, if that is 0.2 above the "
-        "untrained one.",
+        "A head is named if its share is at least 0.4, and at least 0.2 above the untrained one. "
+        "± is one standard error.",
         help="**Copying**: 1 if attending to a token raises the logit of the same token, −1 if it "
         "lowers it. It is Σλ / Σ|λ| over the eigenvalues of the head's output–value circuit "
         "(Elhage et al. 2021).",

@@ -21,6 +21,7 @@ from attnlab.inspection import References, Strategies, changes_of_nearest, expec
 from attnlab.inspection.strategies import OPTIMAL, rule_loss
 from attnlab.optimum.own_baselines import RULE_KNOWN
 from attnlab.training.evaluation import LossByPosition
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.in_context.measures import Course, Measured
@@ -46,7 +47,9 @@ def draw_loss_by_position(references: References, measured: Measured, step: int,
     series = (_MODEL, *reference_series(tuple(losses)))
     table = pd.concat(_rows(*each) for each in {_MODEL.name: measured.loss, **losses}.items())
     st.markdown(f"**Loss by {word}**, step {step:,}")
-    st.caption(f"A rule read off the context shows as a loss that falls from {word} to {word}.")
+    st.caption(
+        f"The loss falls from {word} to {word} if the model infers the rule from the context."
+    )
     draw_chart(
         lines_chart(
             table,
@@ -89,7 +92,10 @@ def draw_distances(references: References, course: Course) -> None:
     changes = list(_changes(references, course))
     first = references.names[course.results[0].found.nearest]
     nearest = ", ".join([first, *(f"{name} from step {step:,}" for step, name in changes)])
-    st.caption(f"Nearest: **{nearest}**. KL(reference ‖ model), ± one standard error.")
+    st.caption(
+        f"Nearest {link_to('reference predictor')}: **{nearest}**. KL(reference ‖ model), ± one "
+        "standard error."
+    )
     draw_chart(
         lines_chart(
             table,
@@ -122,7 +128,7 @@ def _rules(changes: Sequence[tuple[int, str]]) -> pd.DataFrame:
 def draw_mixture(references: References, measured: Measured, course: Course, step: int) -> None:
     """Draw the weights of the nearest mixture of references over training."""
     weights = np.stack([each.found.weights for each in course.results])
-    st.markdown(f"**Mixture that is nearest to the model**, step {step:,}")
+    st.markdown(f"**Nearest mixture of references**, step {step:,}")
     st.caption(_in_words(references, measured.found))
     draw_chart(
         stacked_chart(
@@ -148,4 +154,4 @@ def _in_words(references: References, found: Strategies) -> str:
         if weight >= _NAMED
     ]
     left = show_measured(found.left_over, found.left_over_stderr, most_places=4)
-    return f"**{', '.join(parts)}**. KL left over: {left} nats."
+    return f"**{', '.join(parts)}**. Remaining KL(mixture ‖ model): {left} nats."

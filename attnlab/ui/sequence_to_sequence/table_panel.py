@@ -258,5 +258,6 @@ def _draw_beam(task: AbstractTask, beam: Beam) -> None:
     lines = [f"| the {_WIDTH} best found by beam search | log p (nats) |", "|---|---|"]
     for tokens, log_prob in zip(beam.continuations, beam.log_probs, strict=True):
         if np.isfinite(log_prob):
-            lines.append(f"| {as_text(write_source(task, tokens))} | {log_prob:.2f} |")
+            number = f"{log_prob:.2f}".replace("-", "−")
+            lines.append(f"| {as_text(write_source(task, tokens))} | {number} |")
     st.markdown("\n".join(lines))

@@ -128,7 +128,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
         draw_metric(
             "test loss (nats)",
             show_measured(test.nll, test.nll_stderr),
-            f"Mean of -log p(observed next {word}); {OVER_TEST_SEQUENCES}.",
+            f"Mean of −log p(observed next {word}); {OVER_TEST_SEQUENCES}.",
         )
         if first is not None:
             draw_metric(
@@ -302,7 +302,8 @@ def _draw_likeliest(experiment: Experiment, model: AbstractModel, tokens: np.nda
     for days, log_prob in zip(
         beam.continuations[:_LIKELIEST], beam.log_probs[:_LIKELIEST], strict=True
     ):
-        lines.append(f"| {_render(experiment, days)} | {float(log_prob):.2f} |")
+        number = f"{float(log_prob):.2f}".replace("-", "−")
+        lines.append(f"| {_render(experiment, days)} | {number} |")
     st.markdown("\n".join(lines))
     found = "" if width <= _WIDEST_BEAM else f" that a beam of {_WIDEST_BEAM:,} finds"
     st.caption(

@@ -29,6 +29,7 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
     """Draw the choice of baselines for the loss chart; return the names of the chosen ones."""
     baselines = figure(ladder, snapshot.experiment.generator, snapshot.experiment.length)
     if baselines is None:
+        st.caption(":material/hourglass_top: Computing baselines …")
         return ()
     names = [baseline.name for baseline in baselines[1:-1]]
     word = snapshot.experiment.generator.position_word

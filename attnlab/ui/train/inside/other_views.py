@@ -142,7 +142,7 @@ def _scales_numbers(shown: Shown) -> str:
 
 def _scales_how(shown: Shown) -> str:
     return (
-        f"How many {shown.word}s each component of the state takes to fall to 1/e: -1/log of the "
+        f"How many {shown.word}s each component of the state takes to fall to 1/e: −1/log of the "
         f"eigenvalue. The line marks the {shown.length} visible {shown.word}s: components that "
         "fade much faster are gone before the prediction."
     )
