@@ -2,6 +2,7 @@
 
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.shell import ensure_shell
+from attnlab.ui.train.accuracy_panel import draw_accuracies
 from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.figures_panel import draw_sequences
 from attnlab.ui.train.runs_panel import follow_run_file
@@ -9,5 +10,6 @@ from attnlab.ui.train.runs_panel import follow_run_file
 ensure_shell()
 follow_run_file(session_run())
 bench = draw_bench("Train")
+draw_accuracies(bench.run)
 draw_sequences(bench.run)
 draw_bench_foot(bench)

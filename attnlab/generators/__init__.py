@@ -32,6 +32,7 @@ from attnlab.generators.in_context_markov import InContextMarkov
 from attnlab.generators.induction import Induction
 from attnlab.generators.letters import Copy, Reverse, Shift, Sort, Translate
 from attnlab.generators.markov import Markov
+from attnlab.generators.modular_addition import ModularAddition
 from attnlab.generators.named_chains import (
     NAMED,
     Even,
@@ -67,6 +68,7 @@ GENERATORS = Registry(
         *(Markov, Recall, NDays, DotMod, HiddenMarkov, HiddenChain),
         *CHAINS.values(),
         *IN_CONTEXT.values(),
+        ModularAddition,
         Custom,
     )
 )
@@ -99,6 +101,7 @@ __all__ = [
     "LeakyRandomRandomXor",
     "Markov",
     "Mess3",
+    "ModularAddition",
     "NDays",
     "Outline",
     "Parentheses",

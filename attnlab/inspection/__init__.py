@@ -22,6 +22,7 @@ from attnlab.inspection.belief_probes import (
     probe_beliefs,
     probe_sites,
 )
+from attnlab.inspection.fourier import fourier_circle, fourier_power
 from attnlab.inspection.head_scores import HeadScore, head_scores, role_of
 from attnlab.inspection.measures import (
     MEASURES,
@@ -112,6 +113,8 @@ __all__ = [
     "expected_loss",
     "final_probs",
     "fit_probe",
+    "fourier_circle",
+    "fourier_power",
     "head_scores",
     "in_words",
     "likelihood_ratio_test",

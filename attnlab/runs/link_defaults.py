@@ -166,6 +166,7 @@ _LATER: Mapping[str, str] = {
     "sns_noise": "0.0",
     "parentheses_noise": "0.0",
     "product_noise": "0.0",
+    "modular-addition_p": "37",
 }
 
 DEFAULTS: Mapping[str, Mapping[str, str]] = dict.fromkeys(("1", LINK_VERSION), _FIRST | _LATER)

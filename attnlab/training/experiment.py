@@ -248,19 +248,26 @@ class Drawn(NamedTuple):
 def draw_data(experiment: Experiment) -> Drawn:
     """Return the sequences of an experiment; its training set is empty with fresh data.
 
+    With the test set `distinct`, the probes are the first test sequences.
+
     Raises:
-        OptionError: If the process has too few sequences to hold some out.
+        OptionError: If the process has too few different sequences for the test set.
     """
     generator, training = experiment.generator, experiment.training
     train_size = training.train_size if training.data == "fixed" else 0
+    # The sources of a task, or the visible tokens, of which no two may be equal.
+    compared = generator.prompt_length() if generator.sources() is not None else 0
+    is_distinct = training.split == "distinct" and not compared
+    extra, compared = (0, experiment.length) if is_distinct else (PROBES, compared)
     # One draw for all, since a sampler is compiled for every size.
-    size = PROBES + training.test_size + train_size
+    size = extra + training.test_size + train_size
     process = FreshSource(generator, generator.start(), size, experiment.length + 1)
     key = jr.fold_in(_root(experiment), 1)
+    rows = _drawn(process, key, compared)
     # Sliced in NumPy, since JAX would compile a program for every part.
-    drawn = Drawn(*np.split(_drawn(process, key), (PROBES, PROBES + training.test_size)))
+    drawn = Drawn(rows[:PROBES], *np.split(rows[extra:], (training.test_size,)))
     # All sources of a task already differ.
-    if training.split == "independent" or generator.sources() is not None:
+    if training.split != "held out" or generator.sources() is not None:
         return drawn
     sides: list[list[np.ndarray]] = [[], []]
     for number in range(_MOST_DRAWS):
@@ -271,20 +278,28 @@ def draw_data(experiment: Experiment) -> Drawn:
         test, train_set = map(np.concatenate, sides)
         if len(test) >= training.test_size and len(train_set) >= train_size:
             return Drawn(drawn.probes, test[: training.test_size], train_set[:train_size])
-    problem = "the process has too few different sequences to keep some for the test alone"
-    raise OptionError("split", training.split, problem, "Choose 'independent' or a larger `length`")
+    raise _too_few("held out", "a larger `length`")
 
 
-def _drawn(process: FreshSource, key: Key[Array, ""]) -> Int[np.ndarray, "size positions"]:
-    """Draw a batch of sequences; those of a task have no repeated sources."""
+def _too_few(split: str, remedy: str) -> OptionError:
+    problem = "the process has too few different sequences for this test set"
+    return OptionError("split", split, problem, f"Choose 'independent' or {remedy}")
+
+
+def _drawn(
+    process: FreshSource, key: Key[Array, ""], compared: int
+) -> Int[np.ndarray, "size positions"]:
+    """Draw a batch of sequences, of which no two begin with the same `compared` tokens."""
     drawn = np.asarray(_draw(process, key).tokens)
-    if process.generator.sources() is None:
+    if not compared:
         return drawn
-    drawn, number = _without_repeats(drawn, process.generator.prompt_length()), 0
+    drawn, number = _without_repeats(drawn, compared), 0
     while len(drawn) < process.batch:
+        if number == _MOST_DRAWS:
+            raise _too_few("distinct", "a smaller `train_size` or `test_size`")
         number += 1
         more = np.asarray(_draw(process, jr.fold_in(key, number)).tokens)
-        drawn = _without_repeats(np.concatenate([drawn, more]), process.generator.prompt_length())
+        drawn = _without_repeats(np.concatenate([drawn, more]), compared)
     return drawn[: process.batch]
 
 

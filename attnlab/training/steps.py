@@ -130,7 +130,7 @@ class Training(Options):
             problem = f"the loss '{self.loss}' does not include every token of a target"
             remedy = "Choose 0, or the loss 'next'"
             raise OptionError("scheduled_sampling", self.scheduled_sampling, problem, remedy)
-        if self.split == "held out" and self.data == "fresh":
+        if self.split != "independent" and self.data == "fresh":
             problem = "fresh data are new draws of all sequences at every step"
             raise OptionError("split", self.split, problem, "Choose 'independent', or fixed data")
         if self.batch_mode != "full":

@@ -6,12 +6,15 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.generators import DotMod, Markov
+from attnlab.generators import DotMod, Markov, ModularAddition
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import optimum
 from attnlab.runs.links import to_query
+from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Training
 from tests.app.conftest import APP
+from tests.app.lessons import figures
 from tests.unit.live_runs import trained
 from tests.unit.small_experiments import SMALL_MODELS, SMALL_TRANSFORMER, small
 
@@ -112,3 +115,23 @@ def test_every_view_of_a_family_without_attention_is_drawn(app):
         assert not app.exception
         said.add(_charts(app)[1].alt)
     assert len(said) == 4
+
+
+@pytest.mark.slow
+def test_a_run_that_memorises_has_both_accuracies(app):
+    training = Training(split="distinct", train_size=21, test_size=100, batch_mode="full", steps=40)
+    _open(app, Experiment(generator=ModularAddition(p=11), training=training))
+    app.session_state["accuracies"] = True
+    app.button(key="run_start").click().run()
+    assert _run(app).wait(_PATIENCE)
+    app.run()
+    assert not app.exception
+    known = figures(app)
+    # Nothing that is trained is tested, and 21 sums say little about the others.
+    assert float(known["training accuracy"]) > float(known["test accuracy"].split(" ")[0])
+    (alt,) = [
+        each.alt
+        for name, each in app.session_state["session"].charts.items()
+        if name == "Training and test accuracy"
+    ]
+    assert known["training accuracy"] in alt

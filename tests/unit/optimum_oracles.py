@@ -106,6 +106,15 @@ def stationary_distribution(rule):
     return (law / law.sum()).reshape(rule.shape[:-1])
 
 
+def equations_joint(p, length):
+    """Equations a b = c one after another, with p as the sign."""
+    joint, many = np.zeros((p + 1,) * length), -(-length // 4)
+    for pairs in itertools.product(itertools.product(range(p), repeat=2), repeat=many):
+        tokens = [token for a, b in pairs for token in (a, b, p, (a + b) % p)]
+        joint[tuple(tokens[:length])] += p ** (-2.0 * many)
+    return joint
+
+
 def stream_joint(rule, days):
     """The window before day 1 is hidden, and summed over."""
     memory = rule.ndim - 1

@@ -68,7 +68,7 @@ _NOUNS = {
 def draw_beliefs(bench: Bench) -> None:
     """Draw the pictures and their controls; redraw them during training and replays."""
     draw_over_training(
-        bench,
+        bench.run,
         has_beliefs,
         "**The selected process has no hidden states.** Choose a process that has them, below or "
         "under **process**.",

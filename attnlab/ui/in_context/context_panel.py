@@ -28,7 +28,7 @@ from attnlab.ui.train.cursor import shown_moment, with_starting_point
 def draw_in_context(bench: Bench) -> None:
     """Draw the charts; redraw them during training and replays."""
     draw_over_training(
-        bench,
+        bench.run,
         has_references,
         "**In the selected process, all sequences have the same rule.** Choose a process with a "
         "rule for each sequence.",

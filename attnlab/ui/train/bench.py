@@ -35,6 +35,7 @@ from attnlab.ui.library.place import (
     draw_library_problem,
     show_save_problem,
 )
+from attnlab.ui.train.accuracy_panel import training_accuracy
 from attnlab.ui.train.cursor import (
     Moment,
     advance_replay,
@@ -150,7 +151,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         reading = st.container()
         draw_findings(form)
         if moment is not None:
-            draw_figures(seen, moment.evaluation)
+            draw_figures(seen, moment.evaluation, training_accuracy(seen, moment))
         with st.container(horizontal=True, vertical_alignment="center", gap="large"):
             logarithmic = draw_axis_choice()
             rungs = draw_reference_choice(seen)

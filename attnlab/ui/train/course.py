@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator
+from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.session import session
-from attnlab.ui.train.bench import Bench
 from attnlab.ui.train.cursor import Moment, is_replaying
 from attnlab.ui.train.welcome import draw_preset_choice
 
@@ -26,7 +26,7 @@ _MOST_MODELS = 16
 
 
 def draw_over_training(
-    bench: Bench,
+    run: LiveRun,
     applies: Callable[[AbstractGenerator], bool],
     otherwise: str,
     draw: Callable[[Snapshot], None],
@@ -37,7 +37,7 @@ def draw_over_training(
     """Draw results of a run, and redraw them during training and replays.
 
     Args:
-        bench: The page's bench.
+        run: The run.
         applies: Returns whether a process has such results.
         otherwise: Text above the presets that are offered if the selected process has none.
         draw: Draws the results.
@@ -49,7 +49,6 @@ def draw_over_training(
         fitting = {n: p for n, p in PRESETS.items() if applies(p.experiment.generator)}
         draw_preset_choice(f"{otherwise} The current run stays until you press Start.", fitting)
         return
-    run = bench.run
 
     def waiting_for() -> tuple[bool, ...]:
         snapshot = run.snapshot()

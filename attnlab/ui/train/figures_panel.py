@@ -92,8 +92,11 @@ def _process_of(experiment: Experiment) -> tuple[AbstractGenerator, int]:
     return experiment.generator, experiment.length
 
 
-def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
-    """Draw test accuracy and loss of one evaluation, with standard errors, and reference values."""
+def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | None) -> None:
+    """Draw accuracy and loss of one evaluation, with standard errors, and reference values.
+
+    `on_training_set` is the accuracy there, if the data are fixed.
+    """
     experiment = snapshot.experiment
     # A run that a script saved may have no evaluation at step 0.
     training, first = experiment.training, dict(snapshot.history.tests).get(0)
@@ -111,6 +114,13 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             f"Share of {tested} for which the model's most probable token is the true one. ± is "
             "one standard error over the test sequences.",
         )
+        if on_training_set is not None:
+            draw_metric(
+                "training accuracy",
+                f"{on_training_set:.3f}",
+                "Accuracy on the training set, or on its first 1,000 sequences. If it is above the "
+                "test accuracy, the model memorises.",
+            )
         if best is not None:
             draw_metric(
                 "ceiling",
