@@ -50,9 +50,8 @@ def _steps(values: list[float]) -> float:
 RESULT = KnownResult(
     name="markov-phases",
     title="Phases of learning in context",
-    claim="On Markov chains with a table for each sequence, two layers of attention first count "
-    "tokens (unigram), and only later which token follows which (bigram). One layer only counts "
-    "tokens.",
+    claim="Each sequence is a Markov chain with its own table. Two layers of attention first learn "
+    "token counts (unigram), later transitions (bigram); one layer learns only token counts.",
     source="Edelman et al. (2024), “The evolution of statistical induction heads: in-context "
     "learning Markov chains”",
     minutes=10,
@@ -73,7 +72,7 @@ RESULT = KnownResult(
             least=100,
         ),
         Check(
-            "After 24 tokens, two layers are within 0.01 nats of the bigram, the least possible.",
+            "After 24 tokens, the loss of two layers is within 0.01 nats of the bigram's.",
             _TWO,
             _LATE,
             most=0.01,
@@ -96,8 +95,8 @@ RESULT = KnownResult(
     metrics=MappingProxyType({_LATE: late_excess, _AT_UNIGRAM: is_at_unigram}),
     checkpoints=tuple(range(0, _START.training.steps, _EVERY)),
     over_training=MappingProxyType({_AT_UNIGRAM: _steps}),
-    predicted="after 24 tokens the unigram has a loss of 0.5814 nats and the bigram, the least "
-    "possible, 0.5144. So the phases come in this order.",
+    predicted="after 24 tokens the unigram has a loss of 0.5814 nats, the bigram 0.5144, which is "
+    "the floor. So the phases come in this order.",
     differs="The paper has sequences of 100 tokens and positions relative to the query. Here they "
     "have 64 tokens and learned positions. Models are compared every 50 steps.",
     tuned_on=(0,),
