@@ -33,11 +33,11 @@ for name, value in _KEPT.items():
     os.environ.setdefault(name.upper(), str(value))
 
 # Tests compile many small programs and run each of them briefly: with the emitters of fused loops
-# that XLA had before and with few optimisations they take half the time.
+# that XLA had before, with few optimisations and in one piece they take half the time.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0 "
-    "--xla_llvm_disable_expensive_passes=true",
+    "--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1",
 )
 
 # Nothing that tests do belongs into the library of whoever runs them.

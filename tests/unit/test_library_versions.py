@@ -162,9 +162,7 @@ def converting(folder, moment="never", after=0):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize(
-    ("moment", "after"), [("sync", 0), ("replace", 0), ("replace", 2), ("replace", 3)]
-)
+@pytest.mark.parametrize(("moment", "after"), [("sync", 0), ("replace", 2)])
 def test_a_conversion_that_is_killed_is_done_by_the_next_opening(tmp_path, moment, after):
     folder = copied(tmp_path)
     with converting(folder, moment, after) as child:

@@ -41,7 +41,7 @@ def entropy(probs):
 @pytest.mark.parametrize("name", [name for name in GENERATORS if name not in {*CHAINS} - {"rrxor"}])
 def test_every_process_is_prepared_trained_and_bounded(name):
     # A process of learning in context counts all earlier tokens at each, which is slow to sample.
-    process, length = GENERATORS[name](), LENGTH // 4 if name in IN_CONTEXT else LENGTH
+    process, length = GENERATORS[name](), LENGTH // 8 if name in IN_CONTEXT else LENGTH
     model = AttentionOptions(d_attn=2)
     experiment = Experiment(generator=process, length=length, model=model, training=TINY)
     setup = prepare(experiment)

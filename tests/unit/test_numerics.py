@@ -93,8 +93,8 @@ def trained(experiment):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL_MODELS)
-def test_a_run_of_every_family_is_the_same(name):
+@pytest.mark.parametrize("name", ["transformer", "ssm", "encoder-decoder"])
+def test_a_run_is_the_same(name):
     experiment = small(SMALL_MODELS[name], steps=3)
     plain = trained(experiment)
     with hostile():
@@ -102,10 +102,11 @@ def test_a_run_of_every_family_is_the_same(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", PROCESSES.values(), ids=PROCESSES)
-def test_sequences_and_laws_of_every_process_are_the_same(kind):
-    length = kind().own_length() or max(LENGTH, kind().shortest_length())
-    process = kind().at_length(length)
+@pytest.mark.parametrize("name", ["recall", "rrxor", "in-context-markov", "cards"])
+def test_sequences_and_laws_of_a_process_are_the_same(name):
+    process = PROCESSES[name]()
+    length = process.own_length() or LENGTH
+    process = process.at_length(length)
 
     def drawn():
         tokens = sample(process, key=key_of(3), size=5, length=length + 1)

@@ -42,13 +42,10 @@ TOKENS = (2, 0, 3, 1, 0)
 # Op by op each part of a model would compile alone.
 build = functools.cache(eqx.filter_jit(functools.partial(drawn, vocab=VOCAB)))
 SETTINGS = {
-    "encoder-decoder": EncoderDecoderOptions(heads=2, d_attn=2, d_model=4, mlp_width=5),
-    "encoder-decoder, two layers, no MLP": EncoderDecoderOptions(
-        layers=2, heads=1, d_attn=3, d_model=4, mlp_width=0
-    ),
+    "encoder-decoder": EncoderDecoderOptions(layers=2, heads=2, d_attn=2, d_model=4, mlp_width=5),
     **{
         f"rnn-bottleneck {cell}": RNNBottleneckOptions(hidden_size=3, cell=cell)
-        for cell in ("tanh", "gru", "lstm")
+        for cell in ("tanh", "lstm")
     },
     **{
         f"rnn-attention {cell} {score}": RNNAttentionOptions(
@@ -90,7 +87,7 @@ def test_a_model_holds_the_laws(setting):
 
 
 OTHER_POSITIONS = {
-    "rotary": EncoderDecoderOptions(d_attn=2, d_model=4, mlp_width=3, position=Rotary()),
+    "rotary": EncoderDecoderOptions(d_attn=2, d_model=4, mlp_width=0, position=Rotary()),
     "beside": EncoderDecoderOptions(
         d_attn=2, d_model=4, mlp_width=3, position=Scalar(), normalisation="post"
     ),
@@ -240,7 +237,6 @@ def _trained(options, task, **training):
         EncoderDecoderOptions(d_model=16, d_attn=8, mlp_width=16),
         RNNAttentionOptions(hidden_size=16),
         RNNBottleneckOptions(hidden_size=24, cell="gru"),
-        TransformerOptions(layers=2),
     ],
     ids=lambda options: options.name,
 )

@@ -63,7 +63,7 @@ while True:
 def test_a_server_killed_while_it_saves_leaves_one_whole_version(runs, tmp_path):
     expected = {to_bytes(run) for run in runs}
     children = []
-    for name in ("half written", "fsync", "replace", "any", "any"):
+    for name in ("half written", "fsync", "replace", "any"):
         folder = tmp_path / str(len(children))
         folder.mkdir()
         save_run(runs[0], folder / "first")
