@@ -149,11 +149,11 @@ def _draw(snapshot: Snapshot) -> None:
     with right:
         noun = noun[0].upper() + noun[1:]
         st.markdown(f"**{noun} in the model**, step {probed.step:,}")
-        st.caption(f"An affine map of the activations: R² {show_score(score)}.")
+        st.caption(f"Affine probe: R² {show_score(score)}.")
         _draw_plane(f"{noun} in the model", setup, plane, chosen.trained.predicted, at)
     with curve:
         st.markdown("**R² over training**")
-        st.caption("Dashed lines are controls that do not use the model.")
+        st.caption("Dashed lines do not use the model.")
         draw_course(experiment, names, setup)
     st.caption(verdict(sites, setup.controls))
     size = len(setup.test.sequences)

@@ -27,7 +27,7 @@ def draw_ablations(
         )
     st.table(table)
     st.caption(
-        "Expected loss in nats on the tokens in the loss, ± one standard error over sequences.",
+        "Expected loss in nats on the predicted tokens, ± one standard error over sequences.",
         help="**Zeroed**: the output of the head is 0. **Mean pattern**: the head attends as it "
         "does on average over sequences, and still copies values. The model is not trained again.",
     )

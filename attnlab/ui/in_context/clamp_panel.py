@@ -60,8 +60,8 @@ def draw_clamp(snapshot: Snapshot, heads: Sequence[HeadScore]) -> None:
     """Draw the controls of a clamped run, and its loss beside that of the free run."""
     experiment, steps = snapshot.experiment, snapshot.experiment.training.steps
     st.markdown(
-        "What does the loss wait for? Train again from the same weights and data, with one head "
-        "held at a pattern (Singh et al. 2024)."
+        "Which head does learning depend on? Train again from the same weights and data, with one "
+        "head held at a fixed pattern (Singh et al. 2024)."
     )
     if snapshot.history.changes:
         st.caption("This run changed its settings during training. Train one without changes.")
@@ -103,7 +103,7 @@ def _draw(clamped: Clamped, free: Curve, state: JobState | None) -> None:
         for name, curve in curves.items()
     }
     words = ", ".join(f"**{name}** {step}" for name, step in halves.items())
-    st.caption(f"Half of the free run's fall in loss is reached at: {words}.")
+    st.caption(f"The loss is halfway between the free run's first and last loss at: {words}.")
     top = 1.1 * max(_losses(curve).max(initial=0) for curve in curves.values())
     draw_chart(
         lines_chart(

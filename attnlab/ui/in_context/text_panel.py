@@ -97,7 +97,7 @@ def _draw_composition(
     with st.spinner("Computing the parts of the score …"):
         found = score_parts(model, tokens, layer=layer, head=head, query=query, key=key)
     if found is None:
-        st.caption("The score of this model is not a sum of parts.")
+        st.caption("The attention score of this model cannot be split into parts.")
         return
     most = float(np.abs(found.scores).max())
     names = _short(found.query), _short(found.key)
@@ -121,8 +121,8 @@ def _draw_composition(
     position = f", of which the positional encoding adds {found.bias:.2f}" if found.bias else ""
     st.caption(
         f"The parts sum to the score before the softmax, {total:.2f}{position}.",
-        help="The sum is exact. The normalisation divides all parts of a row by the same number, "
-        "its divisor on this sequence, which would change without one of them.",
+        help="The sum is exact. Normalisation divides all parts at a position by one number, which "
+        "depends on all of them.",
     )
 
 
