@@ -12,6 +12,7 @@ from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
+from attnlab.ui.inspect.lengths_panel import draw_lengths
 from attnlab.ui.inspect.maps_panel import draw_maps
 from attnlab.ui.inspect.prediction_panel import draw_final_query, follows
 from attnlab.ui.inspect.quality_panel import draw_quality
@@ -80,6 +81,7 @@ else:
         if moment.model.logits_are_a_sum:
             draw_contributions(experiment, moment.model, tokens)
         draw_edits(experiment, moment.model, test, models_before(snapshot, moment))
+        draw_lengths(experiment, moment.model, test)
         draw_quality(experiment, moment.model, test)
     st.markdown(
         f"**Try this.** Change a {experiment.generator.position_word} that the truth depends on, "

@@ -24,6 +24,12 @@ from attnlab.inspection.belief_probes import (
 )
 from attnlab.inspection.fourier import fourier_circle, fourier_power
 from attnlab.inspection.head_scores import HeadScore, head_scores, role_of
+from attnlab.inspection.lengths import (
+    LossAtLength,
+    check_length,
+    loss_at_length,
+    model_at_length,
+)
 from attnlab.inspection.measures import (
     MEASURES,
     Measure,
@@ -85,6 +91,7 @@ __all__ = [
     "Effect",
     "HeadScore",
     "LikelihoodRatioTest",
+    "LossAtLength",
     "Measure",
     "Probe",
     "ProbeResult",
@@ -106,6 +113,7 @@ __all__ = [
     "calibration",
     "can_align",
     "changes_of_nearest",
+    "check_length",
     "compare",
     "confusion",
     "depends_on",
@@ -118,7 +126,9 @@ __all__ = [
     "head_scores",
     "in_words",
     "likelihood_ratio_test",
+    "loss_at_length",
     "measure_label",
+    "model_at_length",
     "prepare_probes",
     "probe",
     "probe_all_sites",

@@ -9,12 +9,27 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
+from attnlab.configuration.options import OptionError
 from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.base import final_logits
 from attnlab.models.inside import mean_trace
 from attnlab.optimum import influence, possible_pasts
 from attnlab.training.evaluation import evaluation_block
 from attnlab.training.experiment import Experiment
+
+
+def check_predicts_all(experiment: Experiment) -> None:
+    """Raise `OptionError` unless the model predicts every token from those before it."""
+    model, training = experiment.model, experiment.training
+    if not model.every_position:
+        problem = "it predicts only the final token"
+        raise OptionError("model", model.name, problem, "Choose another family")
+    if not model.causal:
+        problem = "its positions see later tokens"
+        raise OptionError("model", model.name, problem, "Choose a causal family or mask")
+    if training.loss != "next":
+        problem = "only the final token is trained"
+        raise OptionError("loss", training.loss, problem, "Choose the loss `next`")
 
 
 @fixed_numerics()

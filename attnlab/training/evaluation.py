@@ -108,7 +108,7 @@ def evaluate(
         if by_position:
             found = found._replace(by_position=_loss_of_every_token(model, sequences))
     else:
-        losses, rights = _of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
+        losses, rights = losses_of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
         counted = np.asarray(loss_mask)[:, 1:]
         each = _mean_where(losses, counted), _mean_where(rights, counted)
         found = _mean_figures(*each)._replace(by_position=loss_of_positions(losses, counted))
@@ -143,7 +143,7 @@ def outcomes(
     With a `loss_mask`, both are means over the tokens in the mask: see `evaluate`.
     """
     if loss_mask is not None:
-        nll, right = _of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
+        nll, right = losses_of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
         counted = np.asarray(loss_mask)[:, 1:]
         return _mean_where(nll, counted), _mean_where(right, counted)
     found = _tested(_test, model, sequences, readout)
@@ -163,7 +163,7 @@ def evaluate_by_position(
     sequences equally.
     """
     examples = sequences if isinstance(sequences, Example) else as_examples(sequences)
-    nll, right = _of_tokens(model, examples)
+    nll, right = losses_of_tokens(model, examples)
     loss_mask = np.asarray(examples.loss_mask)[:, 1:]
     positions = np.flatnonzero(loss_mask.any(axis=0))
     each = [_figures(nll[loss_mask[:, t], t], right[loss_mask[:, t], t])[:4] for t in positions]
@@ -174,7 +174,7 @@ def evaluate_by_position(
 
 
 @fixed_numerics()
-def _of_tokens(
+def losses_of_tokens(
     model: AbstractModel, examples: Example
 ) -> tuple[Float[np.ndarray, "size tokens"], Float[np.ndarray, "size tokens"]]:
     """Return loss and right answers of predicting all tokens but the first."""

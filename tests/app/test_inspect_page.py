@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from attnlab.positions import Rotary
 from attnlab.runs.history import empty_history
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import prepare
@@ -110,6 +111,21 @@ def test_heads_stand_in_the_order_of_what_their_removal_costs(app):
     page.pills(key="map_head_2").set_value(1).run()
     shown.append(page.session_state["session"].charts["Map: attends"].alt)
     assert len(set(shown)) == 3
+
+
+@pytest.mark.slow
+def test_a_press_tests_longer_sequences(app):
+    rotary = small(SMALL_TRANSFORMER, loss="next")
+    model = dataclasses.replace(rotary.model, position=Rotary())
+    _resume(app, _starting(dataclasses.replace(rotary, model=model)))
+    page = _open(app)
+    page.button(key="lengths_start").click().run()
+    assert page.session_state["session"].jobs["lengths"].wait(_PATIENCE)
+    page.run()
+    assert not page.error
+    tables = _drawing(page, "Loss on longer sequences").tables.values()
+    places = [list(table["at"]) for table in tables]
+    assert places == [list(range(2, 18)), 2 * list(range(2, 18)), [5]]
 
 
 def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):

@@ -3,13 +3,13 @@
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
+from attnlab.inspection.predictions import check_predicts_all
 from attnlab.inspection.strategies import has_references
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.in_context.ablation_panel import draw_ablations
 from attnlab.ui.in_context.clamp_panel import draw_clamp
 from attnlab.ui.in_context.heads_panel import draw_head_map, draw_head_table, draw_heads
 from attnlab.ui.in_context.measures import (
-    check_can_measure,
     measured_at,
     missing,
     references_for,
@@ -44,7 +44,7 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption("The current run's sequences all have the same rule. Press **Start** to train.")
         return
     try:
-        check_can_measure(experiment)
+        check_predicts_all(experiment)
     except OptionError as error:
         st.caption(str(error))
         return

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnlab.configuration.options import OptionError
 from attnlab.inspection import (
     HeadScore,
     References,
@@ -39,20 +38,6 @@ class Measured(NamedTuple):
     found: Strategies
     loss: LossByPosition
     heads: tuple[HeadScore, ...]
-
-
-def check_can_measure(experiment: Experiment) -> None:
-    """Raise `OptionError` unless the model predicts every token from those before it."""
-    model, training = experiment.model, experiment.training
-    if not model.every_position:
-        problem = "it predicts only the final token"
-        raise OptionError("model", model.name, problem, "Choose another family")
-    if not model.causal:
-        problem = "its positions see later tokens"
-        raise OptionError("model", model.name, problem, "Choose a causal family or mask")
-    if training.loss != "next":
-        problem = "only the final token is trained"
-        raise OptionError("loss", training.loss, problem, "Choose the loss `next`")
 
 
 def references_for(experiment: Experiment) -> References:
