@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from attnlab.comparisons.many import shared_program
 from attnlab.configuration.number_text import read_value, show_duration
 from attnlab.configuration.options import OptionError, default_of, options_of, quoted
-from attnlab.generators import DotMod, InContextMarkov, Recall
+from attnlab.generators import Custom, DotMod, InContextMarkov, Recall
 from attnlab.inspection import MEASURES
 from attnlab.models import AttentionOptions, TransformerOptions
 from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
@@ -392,6 +392,28 @@ COMPARISONS = MappingProxyType(
                 base=dataclasses.replace(
                     PRESETS["icl-markov"].experiment,
                     generator=InContextMarkov(prior="known-tables"),
+                ),
+            ),
+        ),
+        "tied-unembedding": ComparisonPreset(
+            "Does a tied unembedding get stuck?",
+            "On a binary chain, one layer with a tied unembedding is said to stay at the unigram "
+            "loss, 0.6663 nats. The best possible loss is 0.6190.",
+            Grid(
+                (("unembedding", ("tied", "own")), ("layers", ("1", "2"))),
+                seeds=5,
+                base=Experiment(
+                    generator=Custom(symbols="a b", table=((0.5, 0.5), (0.8, 0.2))),
+                    length=63,
+                    model=TransformerOptions(heads=1, d_model=8, mlp_width=32),
+                    training=Training(
+                        loss="next",
+                        data="fresh",
+                        learning_rate=0.001,
+                        batch=32,
+                        steps=1_500,
+                        test_size=1_000,
+                    ),
                 ),
             ),
         ),
