@@ -60,8 +60,8 @@ def draw_heads(measured: Measured, course: Course) -> None:
         st.caption("This model has no attention.")
         return
     st.caption(
-        f"Each line is the head with the largest share, such as of {link_to('prefix match')}, with "
-        "95 % intervals over sequences. Step 0 is the untrained model."
+        f"The head with the largest share of each kind, such as {link_to('prefix match')}, with "
+        "95 % intervals over sequences. Step 0 is untrained."
     )
     tables = [series_table(_LEARNED.name, course.steps, course.learned())]
     for measure, name in _shown_measures(measured.heads).items():
