@@ -62,9 +62,13 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     assert steered["prediction"].tolist()[0] == "after steering"
     before = texts(app)
     app.segmented_control(key="belief_site").set_value("embedding").run()
-    app.select_slider(key="belief_position").set_value(2).run()
+    app.select_slider(key="belief_position").set_value(4).run()
     assert not app.exception
     assert texts(app) != before
+    # A choice that another model lacks is dropped.
+    app = trained(app, model="gru", gru_hidden_size=4, length=3)
+    assert app.segmented_control(key="belief_site").options == ["state"]
+    assert app.select_slider(key="belief_position").value == "all"
 
 
 @pytest.mark.slow
@@ -113,16 +117,6 @@ def test_the_three_steps(app):
     assert any("after 1 symbols" in each.value for each in app.error)
     app.slider(key="belief_tokens").set_value(5).run()
     assert not app.exception
-
-
-@pytest.mark.slow
-def test_a_choice_that_another_model_lacks_is_dropped(app):
-    app = trained(app)
-    app.segmented_control(key="belief_site").set_value("embedding").run()
-    app.select_slider(key="belief_position").set_value(4).run()
-    app = trained(app, model="gru", gru_hidden_size=4, length=3)
-    assert app.segmented_control(key="belief_site").options == ["state"]
-    assert app.select_slider(key="belief_position").value == "all"
 
 
 def test_one_hidden_state_has_no_belief_to_show(app):

@@ -33,7 +33,7 @@ _HOSTILE = (
     "None",
 )
 # Of how many texts each control of a page sees one.
-_STRIDE = 3
+_STRIDE = 4
 _OPTIONS = {
     control_key(part, name): name for part in experiment_parts() for name in options_of(part)
 }

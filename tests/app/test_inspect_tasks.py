@@ -32,10 +32,9 @@ def _words(page):
     return " ".join(element.value for kind in kinds for element in kind)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", _MODELS)
-def test_a_model_of_a_task_is_looked_into(app, name):
-    page, _ = _on(app, name)
+def _looked_into(app, name):
+    """The page on an untrained model, with what it shows of each."""
+    page, experiment = _on(app, name)
     charts = list(page.session_state["session"].charts)
     seen = ["Attention to the source"] if name != "rnn-bottleneck" else []
     assert charts[: len(seen) + 1] == [*seen, "Influence of the source"]
@@ -45,14 +44,19 @@ def test_a_model_of_a_task_is_looked_into(app, name):
     assert set(influence["map"]) == {"depends", "truth"}
     # Everything is of tokens.
     assert "day" not in _words(page).split()
-    if name == "rnn-attention":
-        assert any("h_{t-1}" in text.value for text in page.latex)
-        assert any(r"\tanh" in text.value for text in page.latex)
+    return page, experiment
+
+
+@pytest.mark.slow
+def test_a_recurrent_model_with_attention_shows_its_arithmetic(app):
+    page, _ = _looked_into(app, "rnn-attention")
+    assert any("h_{t-1}" in text.value for text in page.latex)
+    assert any(r"\tanh" in text.value for text in page.latex)
 
 
 @pytest.mark.slow
 def test_a_source_is_typed_and_its_target_follows(app):
-    page, experiment = _on(app, "rnn-bottleneck")
+    page, experiment = _looked_into(app, "rnn-bottleneck")
     task, model = experiment.generator, page.session_state["session"].run.snapshot().latest.model
     source = np.array([7, 1, 4], np.int32)
     page.text_input(key="edited_source_text").set_value(write_source(task, source)).run()
@@ -74,7 +78,7 @@ def test_a_source_is_typed_and_its_target_follows(app):
 
 @pytest.mark.slow
 def test_heads_of_every_kind_are_replaced(app):
-    page, _ = _on(app, "encoder-decoder")
+    page, _ = _looked_into(app, "encoder-decoder")
     page.button(key="edits_start").click().run()
     while "running" in progress(page):
         page.run()
