@@ -25,6 +25,8 @@ from attnlab.ui.in_context.measures import Course, Measured
 _MOST_HEADS = 8
 # A share above which the letters have the colour of the page.
 _STRONG = 0.75
+# Height in pixels of the choice of more tokens than these.
+_MOST_PILLS, _PILLS_HEIGHT = 40, 180
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -39,15 +41,17 @@ def draw_text(
     """Draw the sequence once for each head, shaded by its attention from the chosen token."""
     word, vocabulary = experiment.generator.position_word, experiment.generator.vocabulary
     symbols = [vocabulary.symbols[token] for token in tokens]
-    query = st.pills(
-        f"Choose a {word}",
-        range(len(tokens)),
-        default=len(tokens) - 1,
-        required=True,
-        # Equal labels would be one option.
-        format_func=lambda at: f"{as_text(symbols[at])}{str(at + 1).translate(_SUBSCRIPTS)}",
-        key=f"text_query_{len(tokens)}",
-    )
+    # Many tokens scroll, so that the strips below stay near.
+    with st.container(height=_PILLS_HEIGHT if len(tokens) > _MOST_PILLS else "content"):
+        query = st.pills(
+            f"Choose a {word}",
+            range(len(tokens)),
+            default=len(tokens) - 1,
+            required=True,
+            # Equal labels would be one option.
+            format_func=lambda at: f"{as_text(symbols[at])}{str(at + 1).translate(_SUBSCRIPTS)}",
+            key=f"text_query_{len(tokens)}",
+        )
     sources = true_sources_of(experiment, tokens)
     marked = () if sources is None else np.flatnonzero(sources[query]).tolist()
     trace = trace_of(model, tokens)
