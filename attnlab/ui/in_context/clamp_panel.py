@@ -63,8 +63,8 @@ def draw_clamp(snapshot: Snapshot, heads: Sequence[HeadScore]) -> None:
         "Which head does learning depend on? Train again from the same weights and data, with one "
         "head held at a fixed pattern (Singh et al. 2024)."
     )
-    if snapshot.history.changes:
-        st.caption("This run changed its settings during training. Train one without changes.")
+    if not snapshot.history.tests or snapshot.history.changes:
+        st.caption("Press **Start** to train the free run first, without changes of its settings.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.selectbox(
