@@ -93,7 +93,7 @@ _PASSED_BY = (
 # Buttons that are one stop together; the arrow keys move among them.
 _GROUP = "[role=radiogroup], [role=toolbar]"
 # The area that scrolls: a stop for the arrow keys, and no control. And the canvas of a grid, which
-# paints a frame around the chosen cell; the test of a lesson waits for that cell.
+# paints a frame around the chosen cell.
 _NO_SIGN = ("main", "canvas")
 
 # Where the focus was, and what looked different there from afterwards. An element shows its focus

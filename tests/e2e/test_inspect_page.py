@@ -73,6 +73,10 @@ def test_the_page_follows_a_run_and_all_panels_have_its_step(bench):
     bench.slide("shown_step", "Home")
     expect(_part(page, "run_status")).to_contain_text("step 000,000")
     expect(page.get_by_text(f"the run is at step {at_rest.step:,}")).to_be_visible()
+    # The run is there again when the user goes back.
+    page.go_back()
+    page.get_by_role("heading", name="Train", exact=True).wait_for()
+    bench.wait_for("paused")
 
 
 def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):

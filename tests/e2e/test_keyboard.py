@@ -1,20 +1,13 @@
-"""The keyboard is enough for a run and for a lesson."""
+"""The keyboard is enough for a run."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-
-from tests.e2e.train_page import EDITOR, finish_cell
 
 pytestmark = pytest.mark.e2e
 
 _MOST_STOPS = 200
 # On a busy machine the focus is a moment behind the key.
 _FRAME = "new Promise(requestAnimationFrame)"
-
-
-def _settle(page: Page) -> None:
-    app = page.get_by_test_id("stApp")
-    expect(app).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def _focus(page: Page, target: Locator) -> None:
@@ -57,21 +50,3 @@ def test_a_run_by_keyboard_alone(bench):
     expect(rung).to_be_focused()
     press("Space")
     expect(rung).to_have_attribute("aria-pressed", "true")
-
-
-def test_a_lesson_by_keyboard_alone(new_page, server):
-    page = new_page()
-    press = page.keyboard.press
-    page.goto(f"{server.url}/step_by_step")
-    page.locator("summary:has-text('In code')").last.wait_for()
-    _settle(page)
-    # A number is typed into the grid, and stands in its text.
-    _focus(page, page.locator(".st-key-step_inputs_grid canvas[tabindex]"))
-    # The grid chooses its first cell some frames after it has the focus.
-    chosen = page.locator(".st-key-step_inputs_grid [role=gridcell][aria-selected=true]")
-    expect(chosen).to_have_attribute("aria-colindex", "1")
-    press("Enter")
-    expect(page.locator(EDITOR)).to_be_focused()
-    finish_cell(page, "5")
-    arithmetic = page.locator(".st-key-step_arithmetic")
-    expect(arithmetic).to_contain_text("(5)(1)+(0)(1)+(1)(0)+(0)(0)=5")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.train_page import QUICK, TrainPage, go_to
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -40,20 +40,6 @@ def test_a_closed_tab_ends_the_work(bench, server):
     while (idle := load()) > busy / 5 and time.monotonic() < end:
         pass
     assert idle <= busy / 5
-
-
-def test_a_run_continues_while_another_page_is_read_and_back_returns_to_it(bench):
-    before = bench.start_long_run()
-    go_to(bench.page, "Lessons", "Glossary")
-    go_to(bench.page, "Laboratory", "Train")
-    after = bench.wait_for("running")
-    assert after.step > before.step
-    assert bench.field("steps").input_value() == "100000"
-    go_to(bench.page, "Lessons", "Glossary")
-    bench.page.go_back()
-    assert bench.wait_for("running").step > after.step
-    bench.press("pause")
-    bench.wait_for("paused")
 
 
 def test_a_dropped_connection_loses_nothing(new_page, server):
