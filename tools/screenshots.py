@@ -3,7 +3,8 @@
     python tools/screenshots.py [--out screenshots] [--docs]
 
 Each page is taken after a run, on screens of five sizes, light and dark. With --docs only the
-pictures of the documentation are taken, such as `docs/train.png` and `docs/train-dark.png`.
+pictures of the documentation are taken, such as `docs/train.png`, `docs/train-dark.png`, and
+`docs/phone/train.png`.
 """
 
 import argparse
@@ -23,11 +24,11 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: 
 
 from tests.e2e.browser import find_browser, launch_browser  # noqa: E402
 from tests.e2e.server import AppServer  # noqa: E402
-from tests.e2e.train_page import TrainPage  # noqa: E402
+from tests.e2e.train_page import TrainPage, wait_for_late_results  # noqa: E402
 from tests.pages import PAGES, title_of  # noqa: E402
 
-# A busy machine may take seconds over a click.
-expect.set_options(timeout=30_000)
+# A busy machine may take seconds over a click, and a minute over the probes of a run.
+expect.set_options(timeout=120_000)
 
 _SCHEMES = ("light", "dark")
 # A screen of 1400 x 900 that is enlarged to 150 % has so many pixels of the page.
@@ -42,8 +43,8 @@ _SIZES = {
 _DRAWING_MILLISECONDS = 1000
 # A picture of so few colours takes half of the space.
 _COLOURS = 256
-# This page is taken after a run of a task, the others after one of a process.
-_OF_TASKS = "sequence_to_sequence"
+# Pages that are taken after a run of their own.
+_WITH_OWN_RUN = ("sequence_to_sequence", "beliefs", "in_context")
 
 
 def main() -> int:
@@ -84,12 +85,11 @@ def _trained(browser: Browser, url: str) -> Page:
 
 def _take_docs(browser: Browser, url: str, folder: Path) -> None:
     page = _trained(browser, url)
-    width, height = _SIZES["laptop"]
-    page.set_viewport_size({"width": width, "height": height})
-    _take_both(page, [name for name in PAGES if name != _OF_TASKS], folder)
-    page.goto(f"{url}/{_OF_TASKS}")
-    TrainPage(page).finish_default_run()
-    _take_both(page, [_OF_TASKS], folder)
+    _take_both(page, [name for name in PAGES if name not in _WITH_OWN_RUN], folder)
+    for name in _WITH_OWN_RUN:
+        page.goto(f"{url}/{name}")
+        TrainPage(page).finish_default_run()
+        _take_both(page, [name], folder)
     page.context.close()
 
 
@@ -99,14 +99,19 @@ def _take_both(page: Page, names: Sequence[str], folder: Path) -> None:
         page.emulate_media(color_scheme=scheme)
         # Charts get their colours when the page is run.
         _follow(page, title_of(name))
+        wait_for_late_results(page)
         TrainPage(page).settle()
         # Over a chart the pointer would open its toolbar.
         page.mouse.move(0, 0)
-        page.wait_for_timeout(_DRAWING_MILLISECONDS)
-        path = folder / f"{name}{ending}.png"
-        picture = Image.open(io.BytesIO(page.screenshot()))
-        picture.convert("RGB").quantize(_COLOURS).save(path, optimize=True)
-        print(path)
+        for screen, into in (("phone", folder / "phone"), ("laptop", folder)):
+            width, height = _SIZES[screen]
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(_DRAWING_MILLISECONDS)
+            path = into / f"{name}{ending}.png"
+            path.parent.mkdir(exist_ok=True)
+            picture = Image.open(io.BytesIO(page.screenshot()))
+            picture.convert("RGB").quantize(_COLOURS).save(path, optimize=True)
+            print(path)
 
 
 def _walk(browser: Browser, url: str, folder: Path) -> None:

@@ -46,6 +46,6 @@ RESULT = KnownResult(
         *map(_check, _OTHERS),
     ),
     differs="The paper has more pairs and longer sequences. Here there are four pairs of eight "
-    "keys and eight values, and all models train for 1,000 steps at the same learning rate.",
+    "keys and eight values. All models train for 1,000 steps at the same learning rate.",
     tuned_on=(0, 1, 2, 3, 4),
 )
