@@ -11,6 +11,11 @@ from attnlab.inspection.ablation import (
     removals,
     replacements,
 )
+from attnlab.inspection.attention_by_distance import (
+    AttentionByDistance,
+    attention_by_distance,
+    predicted_decay,
+)
 from attnlab.inspection.belief_gap import BeliefGap, belief_gap
 from attnlab.inspection.belief_probes import (
     TARGETS,
@@ -83,6 +88,7 @@ __all__ = [
     "REPLACEMENTS",
     "TARGETS",
     "Ablation",
+    "AttentionByDistance",
     "BeliefData",
     "BeliefGap",
     "BeliefProbes",
@@ -107,6 +113,7 @@ __all__ = [
     "ablated_loss",
     "ablations",
     "activations",
+    "attention_by_distance",
     "belief_data",
     "belief_gap",
     "belief_r2",
@@ -129,6 +136,7 @@ __all__ = [
     "loss_at_length",
     "measure_label",
     "model_at_length",
+    "predicted_decay",
     "prepare_probes",
     "probe",
     "probe_all_sites",

@@ -177,6 +177,16 @@ _BELIEFS = {
             training=dataclasses.replace(_BELIEVING, steps=600),
         ),
     ),
+    "mess3-attention": Preset(
+        "Beliefs",
+        "mess3: attention fades with distance",
+        "One layer of attention alone. Theory predicts how its attention falls with distance.",
+        Experiment(
+            generator=Mess3(a=0.5),
+            model=TransformerOptions(layers=1, heads=1, d_model=64, mlp_width=0),
+            training=dataclasses.replace(_BELIEVING, steps=1_500),
+        ),
+    ),
     "rrxor-belief": Preset(
         "Beliefs",
         "rrxor: beliefs spread over layers",

@@ -50,8 +50,11 @@ def test_who_has_chosen_nothing_sees_mess3():
 
 @pytest.mark.slow
 def test_a_run_is_probed_at_every_site_and_steered(app):
-    app = trained(app)
-    sites = ["embedding", "attention 1", "MLP 1", "output"]
+    # One layer of attention, so that theory says how it attends.
+    app = trained(app, transformer_mlp_width=0)
+    assert "attention falls as (1 − 3x)^distance = 0.85^distance" in texts(app)
+    assert "At step 20 the deviation from theory is" in texts(app)
+    sites = ["embedding", "attention 1", "output"]
     assert app.segmented_control(key="belief_site").options == sites
     assert "the next-token distribution determines the belief" in texts(app)
     assert "A probe of all activations together reaches R²" in texts(app)
@@ -68,6 +71,7 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     # A choice that another model lacks is dropped.
     app = trained(app, model="gru", gru_hidden_size=4, length=3)
     assert app.segmented_control(key="belief_site").options == ["state"]
+    assert "deviation from theory" not in texts(app)
     assert app.select_slider(key="belief_position").value == "all"
 
 

@@ -27,6 +27,7 @@ from attnlab.inspection.belief_probes import (
 )
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
+from attnlab.ui.beliefs.attention_panel import draw_attention
 from attnlab.ui.beliefs.course_panel import (
     TARGET,
     add_missing,
@@ -157,8 +158,14 @@ def _draw(snapshot: Snapshot) -> None:
         draw_course(experiment, names, setup)
     st.caption(verdict(sites, setup.controls))
     size = len(setup.test.sequences)
-    st.caption(f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others.")
+    st.caption(
+        f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others.",
+        help="All activations together take at most 64 MB. Larger models are probed on fewer "
+        "sequences. Only models that see no later tokens can be probed, since a belief knows "
+        "earlier tokens alone.",
+    )
     _draw_thumbnails(setup, plane, sites, names)
+    draw_attention(experiment, probed.model, probed.step, setup)
     if snapshot.active:
         st.caption("The gap to the floor and steering appear when the run pauses or ends.")
         return

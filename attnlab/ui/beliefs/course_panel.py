@@ -90,7 +90,9 @@ def draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeSe
     )
     # The best readout of hidden states, where it is known, says more than the prediction.
     above = BEST if BEST in setup.controls else NEXT_TOKEN
-    known = level_table({name: setup.controls[name].r2 for name in (above, LAST_TOKEN)}, steps)
+    # To the last step of the plan, so that the lines have their names before training.
+    ends = (0, max(experiment.training.steps, *steps))
+    known = level_table({name: setup.controls[name].r2 for name in (above, LAST_TOKEN)}, ends)
     draw_chart(
         lines_chart(
             table,
