@@ -120,6 +120,8 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         y=charts.Scale("leave-one-out MSE", ".4f", domain=(0.0, 4 * task.loss[0])),
         look="line",
         tips=(),
+        # The curve ends between the lines, nearer to the lower one.
+        below=True,
         height=_HEIGHT,
     )
     query = linked(
