@@ -109,6 +109,7 @@ def test_a_model_without_sites_cannot_be_probed(app):
     assert "its activations cannot be read" in texts(app)
 
 
+@pytest.mark.slow
 def test_the_three_steps(app):
     app = opened(app)
     app.session_state["belief_steps"] = True

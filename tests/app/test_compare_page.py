@@ -245,6 +245,7 @@ def test_a_changed_choice_is_told_and_can_be_taken_back(page, monkeypatch):
     assert not any("Settings changed" in info.value for info in page.info)
 
 
+@pytest.mark.slow
 def test_whoever_comes_from_training_finds_the_settings(app):
     app.query_params.update({"v": "2", "generator": "recall", "recall_days": "1,2,3"})
     app.run()

@@ -63,6 +63,7 @@ def _table(page, name):
     return table
 
 
+@pytest.mark.slow
 def test_a_slider_of_which_the_browser_knows_nothing_stands_at_the_newest_step(page):
     slider = page.select_slider(key="shown_step")
     assert slider.options[-1] == "now"

@@ -75,6 +75,7 @@ def test_an_empty_library_says_how_runs_come_to_it(folder, page):
     assert not app.error
 
 
+@pytest.mark.slow
 def test_a_run_that_was_trained_is_listed(folder, app, page):
     app.selectbox(key="model").select("linear").run()
     app.number_input(key="steps").set_value(6).run()

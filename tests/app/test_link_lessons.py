@@ -45,6 +45,7 @@ def _link(app) -> str:
     return app.code[1].value
 
 
+@pytest.mark.slow
 def test_its_words_stand_on_every_page(app):
     _open(app, _LESSON)
     for page in ("words", "generators", "softmax_scaling"):
@@ -72,12 +73,14 @@ def test_the_builder_holds_the_lesson_that_is_open(app):
     assert "hide=preset%2Cd_attn" in _link(app)
 
 
+@pytest.mark.slow
 def test_the_builder_holds_a_lesson_that_hides_all_but_a_few(app):
     lesson = Lesson("Steps", hidden=all_but(("steps",)))
     assert _builder(_open(app, lesson)) == lesson
     assert "hide=all&show=steps" in _link(app)
 
 
+@pytest.mark.slow
 def test_the_builder_hides_all_but_a_few(app):
     app.session_state["link_panel"] = True
     app.run()
@@ -87,6 +90,7 @@ def test_the_builder_hides_all_but_a_few(app):
     assert "hide=all&show=mask" in _link(app)
 
 
+@pytest.mark.slow
 def test_controls_of_another_process_leave_the_builder(app):
     app.session_state["link_panel"] = True
     app.run()

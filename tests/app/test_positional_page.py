@@ -79,6 +79,7 @@ def test_presets(page):
             assert page.select_slider(key="pe_a_base").value == 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ends",
     [

@@ -35,6 +35,7 @@ def _press(app, label):
     return button
 
 
+@pytest.mark.slow
 def test_a_click_that_arrives_twice_is_one(app):
     # Results that arrive meanwhile advance the replay, too.
     finished = _after_run(app, 60)

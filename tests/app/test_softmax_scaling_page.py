@@ -35,6 +35,7 @@ def measured(page) -> str:
     return found
 
 
+@pytest.mark.slow
 def test_the_variance_follows_the_controls(page):
     assert "16 \\times 1^4 = 16" in latex(page)
     page.select_slider(key="width").set_value("64").run()
@@ -60,6 +61,7 @@ def test_temperature_undoes_the_factor_of_eight(page):
     assert figures(page) == once
 
 
+@pytest.mark.slow
 def test_bad_logits_keep_the_last_picture(page):
     page.text_input(key="logits").set_value("1 2 3").run()
     before = figures(page)

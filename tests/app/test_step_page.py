@@ -75,6 +75,7 @@ def test_buttons_walk_through_the_stages(page):
     assert page.session_state["step_stage"] == "all"
 
 
+@pytest.mark.slow
 def test_switches(page):
     _choose(page, "scores", query=2, key=2)
     plain = _results(page)

@@ -26,6 +26,7 @@ def latex(page):
     return "\n".join(each.value for each in page.latex)
 
 
+@pytest.mark.slow
 def test_every_part_is_there_and_says_what_it_shows(page):
     # The sweep, matrices, maps of tasks and of kinds of attention.
     for section, count, words in (

@@ -56,6 +56,7 @@ def test_a_preset_that_was_changed_is_no_longer_called_so_and_can_be_chosen_agai
     assert _experiment_of(app) == PRESETS["corrected-recall"].experiment
 
 
+@pytest.mark.slow
 def test_every_generator(app):
     for generator in GENERATORS:
         app.selectbox(key="generator").select(generator).run()

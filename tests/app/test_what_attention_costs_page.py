@@ -54,6 +54,7 @@ def table(page):
     return dict(re.findall(r"^- `([\w.]+)`: (.*) = \*\*[\d,]+\*\*$", texts(page), re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_parameters_of_every_family_are_those_of_the_law(page):
     for name, kind in MODELS.items():
         page.selectbox(key="cost_family").set_value(name).run()

@@ -14,6 +14,7 @@ QUICK = ("train", "--json", "--length", "4", "--steps", "20", "--batch", "20", "
 pytestmark = pytest.mark.usefixtures("as_users_run")
 
 
+@pytest.mark.slow
 def test_train_prints_one_json_object_and_progress_elsewhere(run):
     status, out, err = run(*QUICK)
     assert status == 0
@@ -33,6 +34,7 @@ def test_train_prints_one_json_object_and_progress_elsewhere(run):
     assert (experiment.length, experiment.training.steps, experiment.model.d_attn) == (4, 20, 2)
 
 
+@pytest.mark.slow
 def test_what_heads_look_at_and_the_floor_by_position_are_reported(run):
     process = ("--preset", "induction", "--letters", "3", "--length", "7")
     small = ("--steps", "3", "--batch", "10", "--test-size", "100")

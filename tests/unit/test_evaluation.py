@@ -140,6 +140,7 @@ def test_exact_losses_of_a_task_are_means_over_its_target(name):
     np.testing.assert_allclose(exact_losses(task, sequences), expected, atol=2e-6)
 
 
+@pytest.mark.slow
 def test_the_excess_is_the_mean_difference_on_the_same_sequences_and_much_more_exact():
     setup = prepare(SMALL)
     found = evaluate(setup.state.model, setup.test, readout="last", exact=setup.exact)

@@ -57,6 +57,7 @@ def test_a_length_within_the_given_tokens_is_refused(monkeypatch):
         Experiment(generator=Recall(), length=6)
 
 
+@pytest.mark.slow
 def test_a_generator_of_ones_own_needs_no_registration_in_a_script():
     @dataclasses.dataclass(frozen=True)
     class Mine(Markov):
@@ -159,6 +160,7 @@ SUM = Custom(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_share_that_is_in_both_sets_is_said():
     adding = small(dataclasses.replace(SMALL, generator=SUM, length=2), train_size=20)
     (said,) = [text for option, text in feasibility(adding).findings if option == "split"]

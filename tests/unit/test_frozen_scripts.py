@@ -112,6 +112,7 @@ def test_a_process_with_methods_by_their_earlier_names_is_the_same_process():
     assert not Markov().has_loss_mask()
 
 
+@pytest.mark.slow
 def test_the_earlier_names_of_a_loss_mask_give_the_same_test():
     small = Training(loss="next", steps=1, test_size=100)
     setup = prepare(Experiment(generator=Copy(), training=small))

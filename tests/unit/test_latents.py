@@ -13,6 +13,7 @@ from tests.unit.table_per_sequence import TablePerSequence, joint_with_tables
 PROCESS, LENGTH = TablePerSequence(), 4
 
 
+@pytest.mark.slow
 def test_a_process_with_a_table_per_sequence_holds_the_laws():
     check_process(
         PROCESS, length=LENGTH, joint=lambda length: joint_with_tables(PROCESS, length).sum(axis=0)

@@ -120,6 +120,7 @@ def test_every_part_has_its_place_in_the_table():
     assert {layer_of(path) for path in FILES} == {*LAYERS, *ENTRANCES}
 
 
+@pytest.mark.slow
 def test_imports_point_down():
     def wrong(path):
         layer = layer_of(path)

@@ -14,6 +14,7 @@ from tests.unit.live_runs import PATIENCE, assert_same_run, finished, paused_aft
 from tests.unit.small_experiments import small
 
 
+@pytest.mark.slow
 def test_the_model_is_kept_and_the_change_told(live):
     run = live()
     paused_after(run, 5)

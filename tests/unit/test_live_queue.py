@@ -59,6 +59,7 @@ def until_state(run, state):
     until(lambda: run.snapshot().state == state)
 
 
+@pytest.mark.slow
 def test_a_second_run_trains_when_the_first_pauses(sharing):
     queue = WorkQueue(1)
     first, second = training(sharing(queue)), waiting(sharing(queue))

@@ -73,6 +73,7 @@ def test_a_process_whose_questions_make_no_sense_is_found(kind, problem):
         check_process(kind(), length=5, draws=2_000)
 
 
+@pytest.mark.slow
 def test_sequences_with_other_numbers_of_questions_are_refused_before_training():
     with pytest.raises(ValueError, match="Select the same number of tokens"):
         prepare(dataclasses.replace(EXPERIMENT, generator=AsManyAsLetters()))
@@ -140,6 +141,7 @@ def test_the_test_is_that_of_the_asked_tokens(data):
     assert found.excess == pytest.approx((losses - exact).mean(), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_inspection_counts_the_asked_tokens():
     setup = prepare(EXPERIMENT)
     model, test = setup.state.model, np.asarray(setup.test)

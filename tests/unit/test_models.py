@@ -60,6 +60,7 @@ def test_every_registered_model_has_a_setting():
 
 
 # `check_model` holds every family to rows that do not depend on the other queries.
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", [s for s in FIRST if s.startswith(("attention", "transf"))])
 def test_queries_choose_rows_and_nothing_else(setting):
     model, logits, trace = built(setting)

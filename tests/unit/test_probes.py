@@ -112,6 +112,7 @@ def test_the_nearest_distribution():
     np.testing.assert_allclose(on_simplex(others), others, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_controls_show_what_an_untrained_model_already_gives():
     experiment = Experiment(generator=RandomRandomXor(), length=6, model=SMALL)
     found = probe_beliefs(experiment, build_model(experiment), size=300)
@@ -128,6 +129,7 @@ def test_controls_show_what_an_untrained_model_already_gives():
     assert found.controls[NEXT_TOKEN].r2 == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_no_probe_of_the_hidden_state_beats_the_exact_belief():
     """Of a state known up to an error with probability e, the belief has a known R²."""
     stay = 0.1
@@ -170,6 +172,7 @@ def test_other_targets(target):
     assert site.trained.score.r2 > 0.5
 
 
+@pytest.mark.slow
 def test_what_cannot_be_probed_is_refused():
     no_beliefs = Experiment(generator=Markov(), model=SMALL)
     with pytest.raises(OptionError, match="`process` is 'markov': it has no hidden states"):
@@ -210,6 +213,7 @@ def test_the_parts_of_the_gap_sum_to_it():
     assert found.not_represented > 0
 
 
+@pytest.mark.slow
 def test_a_belief_that_is_there_already_changes_nothing():
     _, model, fitted, _, data = untrained()
     tokens = data.sequences[0]
@@ -240,6 +244,7 @@ def test_after_the_move_the_probe_gives_the_injected_belief(site):
     )
 
 
+@pytest.mark.slow
 def test_large_activations_are_probed_on_fewer_sequences():
     length = 200
     wide = TransformerOptions(layers=4, heads=1, d_model=64)

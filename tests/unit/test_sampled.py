@@ -72,6 +72,7 @@ def assert_best(found, laws):
     assert_within(accuracy, accuracy_stderr, [oracles.ceiling(law) for law in laws])
 
 
+@pytest.mark.slow
 @every_case
 def test_the_optimum_of_every_day(name):
     found = figures(name).optimum.by_position

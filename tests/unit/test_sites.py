@@ -211,6 +211,7 @@ def test_a_mean_trace_has_mean_activations():
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_what_no_model_has_is_refused():
     model = build(TRANSFORMER)
     with pytest.raises(OptionError, match=r"`site` is 'mlp.2': .*Choose one of 'embedding', 'att"):

@@ -170,6 +170,7 @@ def law_of(model, *, unused):
     return law
 
 
+@pytest.mark.slow
 @writers
 def test_targets_are_written_as_enumeration_says(options):
     model, source = build(options), jnp.array(TOKENS[:SOURCE])

@@ -115,6 +115,7 @@ def test_the_truth_beside_the_picture_is_the_row_of_the_table():
     np.testing.assert_allclose(probs[0], process.initial, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_picture_has_the_tokens_before_the_question_and_both_distributions():
     experiment = Experiment(generator=Markov(), model=TransformerOptions(), length=4)
     setup = prepare(experiment)

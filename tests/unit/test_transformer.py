@@ -168,6 +168,7 @@ def test_token_after_token_with_a_cache_is_all_at_once(setting):
     np.testing.assert_allclose(found, logits, atol=2e-6)
 
 
+@pytest.mark.slow
 def test_a_cache_needs_a_mask_that_hides_what_is_to_come():
     with pytest.raises(OptionError, match=r"`mask` is 'none'.*Choose the mask 'causal'"):
         empty_cache(build(dataclasses.replace(SMALL_TRANSFORMER, mask="none")))
