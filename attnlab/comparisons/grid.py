@@ -344,6 +344,17 @@ COMPARISONS = MappingProxyType(
                 metrics=("belief_r2", "untrained_belief_r2"),
             ),
         ),
+        "extrapolation": ComparisonPreset(
+            "Which position encoding extrapolates?",
+            "A transformer learns `mess3` from ten tokens, with each encoding. Then it predicts "
+            "sequences of twenty.",
+            Grid(
+                (("position", ("alibi", "rotary", "sinusoidal", "none")),),
+                seeds=3,
+                base=PRESETS["mess3-belief"].experiment,
+                metrics=("excess_at_double_length",),
+            ),
+        ),
         "data": ComparisonPreset(
             "How much data?",
             "Training sets have 500 to 20,000 sequences. The larger models memorise 500.",

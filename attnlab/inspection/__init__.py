@@ -39,6 +39,7 @@ from attnlab.inspection.measures import (
     MEASURES,
     Measure,
     belief_r2,
+    excess_at_double_length,
     measure_label,
     untrained_belief_r2,
 )
@@ -125,6 +126,7 @@ __all__ = [
     "confusion",
     "depends_on",
     "effect_of",
+    "excess_at_double_length",
     "expected_loss",
     "final_probs",
     "fit_probe",

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+
 from attnlab.configuration.options import OptionError
 from attnlab.inspection.belief_probes import ProbeSetup, check_can_probe, prepare_probes
+from attnlab.inspection.lengths import loss_at_length
 from attnlab.inspection.probes import activations
 from attnlab.models import AbstractModel
 from attnlab.training.experiment import Experiment, Setup
@@ -43,6 +46,28 @@ def untrained_belief_r2(model: AbstractModel, setup: Setup) -> float | None:
     if (probes := _probes_of(setup.experiment)) is None:
         return None
     return _defined(probes.untrained[model.sites[-1]].r2)
+
+
+def excess_at_double_length(model: AbstractModel, setup: Setup) -> float | None:
+    """Return the loss above the floor of the later half of sequences of twice the trained length.
+
+    The floor is the loss, in nats, of the exact predictions of the same tokens.
+
+    Args:
+        model: The model.
+        setup: `prepare(experiment)` of the experiment that it was trained in.
+
+    Returns:
+        The mean over the tokens after the trained length, or None if the model cannot be tested at
+        that length: see `check_length`.
+
+    """
+    experiment = setup.experiment
+    try:
+        found = loss_at_length(experiment, model, np.asarray(setup.test), 2 * experiment.length)
+    except OptionError:
+        return None
+    return found.excess
 
 
 # Two measures of a run share its probes. They hold some megabytes.
@@ -83,6 +108,12 @@ MEASURES = MappingProxyType(
         "belief_r2": Measure(belief_r2, "R² of the belief", _NEEDS),
         "untrained_belief_r2": Measure(
             untrained_belief_r2, "R² of the belief before training", _NEEDS
+        ),
+        "excess_at_double_length": Measure(
+            excess_at_double_length,
+            "loss above the floor at twice the length (nats)",
+            "a causal model with the loss `next`, and positions that are not `learned`",
+            lower_is_better=True,
         ),
     }
 )

@@ -9,7 +9,12 @@ import pytest
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Markov
-from attnlab.inspection import check_length, loss_at_length, model_at_length
+from attnlab.inspection import (
+    check_length,
+    excess_at_double_length,
+    loss_at_length,
+    model_at_length,
+)
 from attnlab.inspection.lengths import sequences_at_length
 from attnlab.models import GRUOptions, TransformerOptions
 from attnlab.positions import POSITIONS, Rotary
@@ -105,6 +110,15 @@ def test_losses_and_floor_of_longer_sequences_are_those_of_the_chain():
 def test_what_cannot_be_tested_is_refused_with_the_reason(experiment, length, words):
     with pytest.raises(OptionError, match=words):
         check_length(experiment, length)
+
+
+def test_one_number_by_which_encodings_are_compared():
+    setup = prepare(ROTARY)
+    model = setup.state.model
+    found = loss_at_length(ROTARY, model, np.asarray(setup.test), 2 * T)
+    assert excess_at_double_length(model, setup) == found.excess > 0
+    # A learned encoding has no vectors for the later positions.
+    assert excess_at_double_length(build_model(NEXT), prepare(NEXT)) is None
 
 
 def test_long_sequences_of_large_models_are_fewer():
