@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 # A small deck, so that all is soon done.
 _TASK = (
     "/sequence_to_sequence?v=2&generator=cards&cards_hand=3&cards_suits=2&cards_ranks=4"
-    "&model=encoder-decoder&encoder-decoder_d_model=8&loss=next&data=fresh&steps=150&test_size=100"
+    "&model=rnn-attention&rnn-attention_hidden_size=8&loss=next&data=fresh&steps=150&test_size=100"
 )
 _PHONE = {
     "viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True,
