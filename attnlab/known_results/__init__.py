@@ -10,6 +10,7 @@ from attnlab.known_results import (
     induction_heads,
     markov_phases,
     recall_of_pairs,
+    train_short,
 )
 from attnlab.known_results.entry import (
     AGREES,
@@ -46,6 +47,7 @@ KNOWN_RESULTS = MappingProxyType(
             induction_heads,
             markov_phases,
             recall_of_pairs,
+            train_short,
             belief_mess3,
             belief_rrxor,
         )
