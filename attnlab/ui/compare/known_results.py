@@ -86,7 +86,7 @@ def _draw_verdict(verdict: Verdict, title: str) -> None:
     with left:
         st.markdown(f"{check.claim} **{verdict.says.capitalize()}.**")
         st.caption(
-            f"Mean {present(verdict.mean).mean:.3f}.{published} {verdict.within} of "
+            f"Mean {_show(present(verdict.mean).mean)}.{published} {verdict.within} of "
             f"{len(verdict.numbers)} seeds are in the claimed range (95 % interval: "
             f"{show_range(low, high, places=0)} % of all seeds)."
         )
@@ -95,8 +95,13 @@ def _draw_verdict(verdict: Verdict, title: str) -> None:
             charts.claim_chart(verdict),
             name=f"{title}: {check.claim}",
             alt=f"{charts.claim_title(check)} of each seed: "
-            + ", ".join(f"{number:.3f}" for number in verdict.numbers.values()),
+            + ", ".join(map(_show, verdict.numbers.values())),
         )
+
+
+def _show(number: float) -> str:
+    # Some numbers are counts of steps.
+    return f"{number:,.{3 if abs(number) < 10 else 0}f}".replace("-", "−")
 
 
 def _draw_own_runs(known: KnownResult) -> None:
