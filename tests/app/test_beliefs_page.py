@@ -73,6 +73,12 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     assert app.segmented_control(key="belief_site").options == ["state"]
     assert "deviation from theory" not in texts(app)
     assert app.select_slider(key="belief_position").value == "all"
+    # The first run has another length, so only this one can be beside the next.
+    app = trained(app, length=3, steps=2, transformer_mlp_width=0)
+    beside = app.selectbox(key="beliefs_beside_1")
+    beside.set_value(beside.options[0]).run()
+    assert not app.exception
+    assert any("R², gru" in each.value for each in app.table)
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def draw_attention(
     draw_chart(
         lines_chart(
             table,
-            x=Scale("distance to an earlier token", "d", "d"),
+            x=Scale("distance to an earlier token", "d", "d", zero=False),
             y=Scale("share of attention", ".3f"),
             series=(Series(_MODEL), Series(_THEORY, HUES.truth, "diamond")),
             look="points",

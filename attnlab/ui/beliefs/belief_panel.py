@@ -28,6 +28,7 @@ from attnlab.inspection.belief_probes import (
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.beliefs.attention_panel import draw_attention
+from attnlab.ui.beliefs.beside_panel import draw_beside
 from attnlab.ui.beliefs.course_panel import (
     TARGET,
     add_missing,
@@ -170,6 +171,7 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption("The gap to the floor and steering appear when the run pauses or ends.")
         return
     draw_together(moment.model, setup)
+    draw_beside(experiment, target)
     if not is_belief:
         st.caption("Probe for the **belief** to see the gap to the floor and steering.")
         return
