@@ -14,7 +14,7 @@ from attnlab.training.optimisers import WarmUpCosine
 from attnlab.training.steps import Training
 
 _LENGTH = 16
-_RISE = "rise of the loss above the floor (nats)"
+_RISE = "rise above the floor (nats)"
 
 
 def _with(position: AbstractPosition) -> Experiment:
