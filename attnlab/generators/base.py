@@ -48,7 +48,8 @@ class AbstractGenerator(Options, abc.ABC):
     probabilities, and `outline` names the rows and columns of an option that is such a table.
 
     `hidden_states` are the names of hidden states, if the belief is log p(hidden state | past) as
-    an array.
+    an array. `size_option` is the option that forms show in place of the length, if the process has
+    an `own_length`.
     """
 
     name: ClassVar[str]
@@ -57,6 +58,7 @@ class AbstractGenerator(Options, abc.ABC):
     writes_target: ClassVar[bool] = False
     position_word: ClassVar[str] = "day"
     hidden_states: ClassVar[tuple[str, ...]] = ()
+    size_option: ClassVar[str] = ""
     formula: ClassVar[str] = ""
     tables: ClassVar[tuple[RuleTable, ...]] = ()
 

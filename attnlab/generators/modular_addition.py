@@ -39,6 +39,7 @@ class ModularAddition(AbstractGenerator):
     name: ClassVar[str] = "modular-addition"
     summary: ClassVar[str] = "The sum of two numbers modulo p."
     position_word: ClassVar[str] = "token"
+    size_option: ClassVar[str] = "p"
 
     p: int = option(37, "The modulus: numbers are 0 to p - 1.", low=2, high=64, label="modulus p")
 

@@ -16,7 +16,7 @@ from attnlab.configuration.options import (
     options_of,
     present,
 )
-from attnlab.generators import AbstractGenerator, AbstractTask
+from attnlab.generators import AbstractGenerator
 from attnlab.runs.links import control_key
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
@@ -95,11 +95,12 @@ def _draw_first() -> None:
 
 
 def _size_control() -> tuple[type, str]:
-    """Return class and name of the option that sets the sequence length, for tasks indirectly."""
+    """Return class and name of the option that sets the size of sequences.
+
+    It is the length, or an option of a process that has a length of its own.
+    """
     process = chosen_part(Experiment, "generator")
-    if issubclass(process, AbstractTask):
-        return process, process.size_option
-    return Experiment, "length"
+    return (process, process.size_option) if process.size_option else (Experiment, "length")
 
 
 def _at_first_sight() -> set[tuple[type, str]]:
