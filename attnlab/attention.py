@@ -289,10 +289,9 @@ def _with_chunk(
     # Before the first unmasked key the largest score is -inf, which cannot be subtracted.
     shift = jnp.where(jnp.isfinite(largest), largest, 0.0)
     below = jnp.where(unmasked, scores - shift[:, None], -jnp.inf)
-    # The compiler may round huge scores differently here and in the maximum; exp then overflows.
-    excess = jax.lax.stop_gradient(jnp.maximum(below.max(axis=1), 0.0))
-    weights = jnp.exp(below - excess[:, None])
-    earlier = jnp.exp(sums.largest - shift - excess)
+    # The compiler may round huge scores differently here and in the maximum; exp would overflow.
+    weights = jnp.exp(jnp.where(below > 0, 0.0, below))
+    earlier = jnp.exp(sums.largest - shift)
     return _Sums(
         largest=largest,
         weight=earlier * sums.weight + weights.sum(axis=1),

@@ -192,7 +192,7 @@ def test_ways_of_writing_and_the_exact_match(app):
     assert table(app) != greedy
     app.selectbox(key="table_way").select("beam").run()
     found = next(each.value for each in app.markdown if "found by beam search" in each.value)
-    log_probs = [float(line.split("|")[2]) for line in found.splitlines()[2:]]
+    log_probs = [float(line.split("|")[2].replace("−", "-")) for line in found.splitlines()[2:]]
     assert log_probs == sorted(log_probs, reverse=True)
     assert np.exp(log_probs).sum() <= 1.01
     deadline = time.monotonic() + 60
