@@ -290,7 +290,7 @@ def _with_chunk(
     shift = jnp.where(jnp.isfinite(largest), largest, 0.0)
     below = jnp.where(unmasked, scores - shift[:, None], -jnp.inf)
     # The compiler may round huge scores differently here and in the maximum; exp would overflow.
-    weights = jnp.exp(jnp.where(below > 0, 0.0, below))
+    weights = jnp.exp(below - jax.lax.stop_gradient(jnp.maximum(below, 0.0)))
     earlier = jnp.exp(sums.largest - shift)
     return _Sums(
         largest=largest,
