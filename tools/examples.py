@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from attnlab.comparisons.grid import COMPARISONS, FIRST_COMPARISON, experiments_of, settings_of
+from attnlab.comparisons.grid import experiments_of, settings_of
 from attnlab.comparisons.many import run_all
+from attnlab.comparisons.questions import COMPARISONS, FIRST_COMPARISON
 from attnlab.comparisons.summary import references_of
 from attnlab.lessons import examples
 from attnlab.lessons.costs import (

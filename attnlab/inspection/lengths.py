@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.configuration.options import OptionError, present
+from attnlab.configuration.options import OptionError
 from attnlab.generators import loss_mask_of, sample
 from attnlab.inspection.predictions import check_predicts_all
 from attnlab.models import AbstractModel, parameter_count
@@ -124,7 +124,7 @@ def loss_at_length(
         length: Number of visible tokens, up to four times the trained length.
 
     Raises:
-        OptionError: As in `check_length`.
+        OptionError: As in `check_length`, and if the loss is not a finite number.
     """
     model = model_at_length(experiment, model, length)
     process = experiment.generator.at_length(length)
@@ -141,7 +141,9 @@ def loss_at_length(
     later = counted & (np.arange(1, length + 1) > experiment.length)
     chosen = later if later.any() else counted
     some = chosen.any(axis=1)
-    loss = present(loss_of_positions(losses, counted))
+    if (loss := loss_of_positions(losses, counted)) is None:
+        problem = "the model's loss at this length is not a finite number"
+        raise OptionError("length", length, problem, "Choose a smaller length")
     best = optimum(process, length, FEW_BELIEFS).by_position
     return LossAtLength(
         length,

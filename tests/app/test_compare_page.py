@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.comparisons.grid import COMPARISONS, FIRST_COMPARISON
+from attnlab.comparisons.questions import COMPARISONS, FIRST_COMPARISON
 from attnlab.training.limits import HOSTED
 from attnlab.ui.compare.work import ComparisonProgress
 from tests.app.lessons import (

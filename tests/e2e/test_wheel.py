@@ -1,4 +1,4 @@
-"""The wheel, installed in a folder of its own, opens the app from an empty folder."""
+"""The wheel, installed in a separate folder, opens the app from an empty folder."""
 
 import subprocess
 import sys

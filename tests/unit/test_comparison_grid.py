@@ -6,7 +6,6 @@ import re
 import pytest
 
 from attnlab.comparisons.grid import (
-    COMPARISONS,
     PRESET,
     Grid,
     experiments_of,
@@ -17,6 +16,7 @@ from attnlab.comparisons.grid import (
     show_prospect,
     to_parameters,
 )
+from attnlab.comparisons.questions import COMPARISONS
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Recall
 from attnlab.models import LinearOptions, TransformerOptions

@@ -112,6 +112,13 @@ def test_what_cannot_be_tested_is_refused_with_the_reason(experiment, length, wo
         check_length(experiment, length)
 
 
+def test_an_infinite_loss_is_refused_in_words():
+    setup = prepare(ROTARY)
+    model = eqx.tree_at(lambda model: model.tokens, setup.state.model, replace_fn=jnp.log)
+    with pytest.raises(OptionError, match="not a finite number"):
+        loss_at_length(ROTARY, model, np.asarray(setup.test), 2 * T)
+
+
 def test_one_number_by_which_encodings_are_compared():
     setup = prepare(ROTARY)
     model = setup.state.model

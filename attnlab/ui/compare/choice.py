@@ -6,8 +6,6 @@ from typing import Any
 import streamlit as st
 
 from attnlab.comparisons.grid import (
-    COMPARISONS,
-    FIRST_COMPARISON,
     MOST_SEEDS,
     PRESET,
     Grid,
@@ -18,6 +16,7 @@ from attnlab.comparisons.grid import (
     is_parameter,
     to_parameters,
 )
+from attnlab.comparisons.questions import COMPARISONS, FIRST_COMPARISON
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.options import (

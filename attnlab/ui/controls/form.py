@@ -97,7 +97,7 @@ def _draw_first() -> None:
 def _size_control() -> tuple[type, str]:
     """Return class and name of the option that sets the size of sequences.
 
-    It is the length, or an option of a process that has a length of its own.
+    It is the length, or an option of a process with a fixed length.
     """
     process = chosen_part(Experiment, "generator")
     return (process, process.size_option) if process.size_option else (Experiment, "length")

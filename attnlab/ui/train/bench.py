@@ -216,7 +216,7 @@ def _draw_task(
 def _informative(experiment: Experiment) -> np.ndarray | None:
     process, length = experiment.generator, experiment.length
     if final_sources(process, (0,) * length) is not None:
-        # Each sequence has sources of its own, so no position matters in all of them.
+        # Each sequence has its own sources, so no position matters in all of them.
         return np.zeros(length, bool)
     true = figure(dependence, process, length)
     return None if true is None else informative_positions(true)

@@ -55,7 +55,7 @@ def true_probs(
 def final_sources(generator: AbstractGenerator, tokens: tuple[int, ...]) -> tuple[int, ...] | None:
     """Return the positions, from 1, that this sequence's final prediction is read from.
 
-    The result is None unless each sequence has sources of its own.
+    The result is None unless each sequence has its own sources.
     """
     sources = generator.at_length(len(tokens)).true_sources(jnp.asarray(tokens))
     return None if sources is None else tuple(map(int, np.flatnonzero(sources[-1]) + 1))
