@@ -28,7 +28,7 @@ def draw_attention(
         return
     sequences = setup.test.sequences
     found = kept_result(
-        "attention", model, id(setup), partial(attention_by_distance, model, sequences, decay)
+        "attention", model, experiment, partial(attention_by_distance, model, sequences, decay)
     )
     st.header("Attention by distance", anchor=False)
     st.markdown(
