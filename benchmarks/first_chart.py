@@ -43,7 +43,7 @@ class _Visit(NamedTuple):
 
 
 def _visits(browser: "Browser", url: str) -> list[_Visit]:
-    """Somebody's first visit, and one soon afterwards."""
+    """A visitor's first visit, and one soon afterwards."""
     # To wait for a value Playwright evaluates text, which the policy of the page forbids.
     context = browser.new_context(bypass_csp=True)
     visits = [_visit(context, url) for _ in range(2)]

@@ -70,6 +70,6 @@ def _overheads() -> Iterator[str]:
 
 
 FIGURE = Figure(
-    f"a sweep of {_RUNS} runs of one head, 500 steps each, workers started and compiled anew",
+    f"a sweep of {_RUNS} runs of one head, 500 steps each, workers started and compiled each time",
     _sweep,
 )

@@ -14,7 +14,7 @@ from benchmarks.visitors import Visitor, server_and_browser
 
 _EVERY = 10.0
 _WINDOW_MINUTES = 5.0
-# So slow that it does not end: with the next run a browser begins its charts anew.
+# So slow that it does not end: with the next run a browser draws its charts from the start.
 _RUN = {"v": 1, "length": 48, "d_attn": 64, "batch": 1_000, "steps": 100_000}
 _MEGA = 1e6
 # Milliseconds: on a busy machine the compilation takes minutes.

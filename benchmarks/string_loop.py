@@ -1,7 +1,6 @@
 """The four processes in plain Python, a day at a time, on strings: the usual first way.
 
-Each makes `size` texts of `days` weathers and is told how to draw one of them: `draw(row)` with
-their probabilities.
+All make `size` texts of `days` weathers; `draw(row)` draws a letter by a row of probabilities.
 """
 
 import random

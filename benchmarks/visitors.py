@@ -44,7 +44,7 @@ def script_seconds(server: AppServer) -> list[float]:
 
 
 class Visitor:
-    """Somebody with a browser of their own, and the errors they met."""
+    """A visitor with a separate browser, and the errors on its pages."""
 
     def __init__(self, browser: Browser, url: str):
         self.page: Page = browser.new_context(viewport=_VIEWPORT).new_page()

@@ -247,7 +247,7 @@ def _measured(ask: Ask, cap: float) -> str:
         stands = watch.until(lambda: _stands(page))
         if ask.act is not None and stands is not None:
             ask.act(page)
-            # So that what was pressed is under way before anybody asks whether it is over.
+            # So that what was pressed is under way before the test asks whether it is over.
             page.wait_for_timeout(1_000)
         last = watch.until(lambda: _stands(page) and _at_rest(page), calm=_CALM_SECONDS)
         errors = len(visitor.exceptions()) + len(visitor.errors) + len(server.failures())

@@ -21,7 +21,7 @@ _LEAST_SECONDS = 0.2
 
 
 class _Rereading(AbstractModel):
-    """A model of whose memory nobody knows."""
+    """A model whose memory is unknown."""
 
     vocab: int = eqx.field(static=True)
     model: AbstractModel

@@ -40,7 +40,7 @@ os.environ.setdefault(
     "--xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1",
 )
 
-# Nothing that tests do belongs into the library of whoever runs them.
+# Nothing that tests do belongs into the library of the user who runs them.
 os.environ["ATTNLAB_LIBRARY"] = "off"
 # XLA says of every kept program that another processor may have compiled it.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

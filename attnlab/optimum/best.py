@@ -201,8 +201,8 @@ def best_from_groups(
     joint = weight[:, None] * final
     groups = _sums(group, joint, int(group.max()) + 1)
     total = groups.sum(axis=1, keepdims=True)
-    told = groups / np.where(total > 0, total, 1)
-    return Best(float(total[:, 0] @ entropy(told)), float(groups.max(axis=1).sum()))
+    predictive = groups / np.where(total > 0, total, 1)
+    return Best(float(total[:, 0] @ entropy(predictive)), float(groups.max(axis=1).sum()))
 
 
 def best_from_sampled_groups(

@@ -134,7 +134,7 @@ def test_a_length_above_its_cap_is_not_worked_out_either(hosted_app):
 
 
 def _untrained(d_attn: int) -> Run:
-    """A run before its first step that nobody has tested."""
+    """A run before its first step that has no test."""
     training = Training(steps=5, train_size=100, test_size=100)
     experiment = Experiment(model=AttentionOptions(d_attn=d_attn), training=training)
     return Run(experiment, prepare(experiment).state, empty_history())

@@ -136,7 +136,7 @@ def _place_of(block, label):
 
 @pytest.mark.slow
 def test_more_keeps_its_place_whatever_stands_above_it(app):
-    """Elsewhere the browser would make it anew, and so close it under the hand that opened it."""
+    """Elsewhere the browser would draw it again, closed."""
     place = _place_of(app.sidebar, "more")
     assert place
     for model in MODELS:

@@ -100,7 +100,7 @@ def fresh_server(tmp_path):
 
 
 class Visitor:
-    """Somebody with a browser: what the app has sent is kept, and a tab is used again.
+    """A visitor with a browser that keeps what the app has sent, and a tab is used again.
 
     A session of the app belongs to an open page, so that two pages are two strangers to the
     server, in two tabs or one after the other in the same.
@@ -174,7 +174,7 @@ def new_shared_page(visitor_of):
 def _watched_tabs(visitor_of) -> Iterator[Callable[..., Page]]:
     """Gives what opens a tab.
 
-    At the end none of them may have seen an error, have asked anybody for anything but the server
+    At the end none of them may have seen an error, have sent a request to anything but the server
     that it was opened on, or have been kept from something by the policy of its page.
     """
     pages: list[Page] = []

@@ -171,7 +171,7 @@ def _settle(page: Page) -> None:
     expect(page.get_by_test_id("stApp")).to_have_attribute(
         "data-test-script-state", "notRunning", timeout=_PATIENCE
     )
-    # What is about to be drawn anew is pale.
+    # What is about to be redrawn is pale.
     expect(page.locator("[data-stale=true], [data-testid=stSkeleton]")).to_have_count(0)
     expect(page.get_by_text("Computing the numbers")).to_have_count(0, timeout=_PATIENCE)
 

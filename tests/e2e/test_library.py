@@ -88,11 +88,11 @@ def test_a_run_outlives_its_server_and_is_named_deleted_opened_and_exported(new_
     with page.expect_download() as download:
         _click(other, "library_export_all")
     content = download.value.path().read_bytes()
-    for file_name, data, told in (
+    for file_name, data, message in (
         ("mine.runs", content, "1 already here"),
         ("cut.runs", content[:-5], "damaged or cut off"),
     ):
         file = {"name": file_name, "mimeType": "application/octet-stream", "buffer": data}
         panel.locator("input[type=file]").set_input_files(file)
-        expect(other.message(told)).to_be_visible()
+        expect(other.message(message)).to_be_visible()
     expect(page.get_by_text("Run 1 of 1.")).to_be_visible()

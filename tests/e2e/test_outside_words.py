@@ -1,4 +1,4 @@
-"""Words from outside: shown letter by letter, in every place, and nobody is asked for anything.
+"""Words from outside: shown letter by letter, in every place, and no request leaves the page.
 
 The pages are opened without their Content-Security-Policy, so that what holds is not that alone.
 """
@@ -85,7 +85,7 @@ def open_bare(new_page, server) -> Callable[..., TrainPage]:
     return open_it
 
 
-def _assert_told(page: Page, *words: str) -> None:
+def _assert_message(page: Page, *words: str) -> None:
     """The words can be read as they are, and are nothing else than words."""
     page.wait_for_function(
         """([words, unseen]) => {
@@ -103,13 +103,13 @@ def test_values_notices_and_words_of_links(open_bare, outside):
         # A space begins another cell of a table.
         said = [words.replace(" ", "_") if key == "step_inputs" else words for key in keys]
         train = open_bare(path, **rest, **dict(zip(keys, said, strict=True)))
-        _assert_told(train.page, *map(quoted, said))
+        _assert_message(train.page, *map(quoted, said))
     train = open_bare(v="1", d_attn=first, mask=second, hide=second, **{first: "1"})
-    _assert_told(train.page, f"d_attn is {quoted(first)}", f"mask is {quoted(second)}")
-    _assert_told(train.page, f"names {quoted(second)}", f"{quoted(first)} is not a setting")
+    _assert_message(train.page, f"d_attn is {quoted(first)}", f"mask is {quoted(second)}")
+    _assert_message(train.page, f"names {quoted(second)}", f"{quoted(first)} is not a setting")
     text = f"{first}\n{second}\n\n- *seen* https://evil.co\n- `{first}`"
     train = open_bare(**to_query(Experiment(), Lesson(title=first, text=text)))
-    _assert_told(train.page, first, second, "seen https://evil.co")
+    _assert_message(train.page, first, second, "seen https://evil.co")
     expect(train.page.locator("h2").filter(has_text="![](http")).to_be_visible()
     words = train.part("lesson_words")
     expect(words.locator("p br")).to_have_count(1)
@@ -137,12 +137,12 @@ def test_run_files(open_bare, outside):
 
     # The name of a file has no slash.
     name = "www.evil.co ![](m@evil.co) $x$ <img src=x>.run"
-    for change, told in (
+    for change, message in (
         (with_figure, quoted(outside.first)),
         (with_option, outside.second.partition("material")[0]),
     ):
         _load(train, name, _changed(content, change))
-        _assert_told(train.page, told, quoted(name))
+        _assert_message(train.page, message, quoted(name))
 
 
 def _changed(content: bytes, change: Callable[[dict], None]) -> bytes:
@@ -176,16 +176,16 @@ def test_symbols_of_a_process(open_bare, outside):
     train.press("start")
     train.wait_for("done")
     train.open_panel("sequences")
-    _assert_told(train.page, *symbols)
+    _assert_message(train.page, *symbols)
     go_to(train.page, "Laboratory", "Inspect")
-    _assert_told(train.page, *(f"{symbol} " for symbol in symbols))
+    _assert_message(train.page, *(f"{symbol} " for symbol in symbols))
     train.part("edit_day_3").get_by_role("button").click()
     expect(train.message("cannot happen")).to_be_visible()
-    _assert_told(train.page, "is never", *(f"{symbol} 0." for symbol in symbols))
+    _assert_message(train.page, "is never", *(f"{symbol} 0." for symbol in symbols))
     go_to(train.page, "Laboratory", "Generators")
     expect(train.part("sample")).to_be_visible()
     train.part("generators_section").get_by_text("Frequencies").click()
-    _assert_told(train.page, " ".join(symbols), "The process is stationary")
+    _assert_message(train.page, " ".join(symbols), "The process is stationary")
 
 
 def test_names_of_runs(open_bare):
@@ -212,7 +212,7 @@ def test_names_of_runs(open_bare):
     # A legend cuts long names.
     expect(train.part("chart_loss")).to_contain_text(name[:15])
     expect(train.page.get_by_test_id("stToast")).to_be_visible()
-    _assert_told(train.page, f"name is {quoted(name)}")
+    _assert_message(train.page, f"name is {quoted(name)}")
 
 
 def test_the_policy_of_a_page_allows_webassembly_and_nothing_of_others(browser, server, outside):

@@ -43,7 +43,7 @@ def test_a_closed_tab_ends_the_work(bench, server):
 
 
 def test_a_dropped_connection_loses_nothing(new_page, server):
-    # Of a visitor whose tab nobody gets afterwards, since the script stays in it.
+    # Of a visitor whose tab is not used afterwards, since the script stays in it.
     page = new_page(locale="en-GB")
     page.add_init_script(_HOLD_SOCKETS)
     page.goto(server.url + QUICK)

@@ -51,7 +51,7 @@ class TrainPage:
     def field(self, key: str) -> Locator:
         """The element of a control that takes the typing; opens the panel that it is in."""
         field = self.part(key).locator("input, textarea").first
-        # For a moment it may be gone, when the choice of another one draws the form anew.
+        # For a moment it may be gone, while another choice redraws the form.
         if not field.evaluate("node => node.closest('details')?.open ?? true"):
             panel = self.page.locator("details").filter(has=self.part(key))
             panel.locator("summary").first.click()

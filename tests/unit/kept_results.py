@@ -1,4 +1,4 @@
-"""Results to keep in a library, and runs whose training nobody has to wait for."""
+"""Results to keep in a library, and runs that need no training."""
 
 import dataclasses
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Results of runs that nobody made, with the figures that a test needs."""
+"""Results of runs that were never trained, with the numbers that a test needs."""
 
 import dataclasses
 

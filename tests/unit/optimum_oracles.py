@@ -167,11 +167,11 @@ def ceiling(joint):
     return joint.max(axis=-1).sum()
 
 
-def told_only(joint, told):
-    """The joint law of `told(visible days)` and the final day: a row for each thing told."""
+def known_only(joint, known):
+    """The joint law of `known(visible days)` and the final day: a row for each known value."""
     rows = {}
     for days in np.ndindex(joint.shape[:-1]):
-        rows[told(days)] = rows.get(told(days), 0) + joint[days]
+        rows[known(days)] = rows.get(known(days), 0) + joint[days]
     return np.array(list(rows.values()))
 
 

@@ -1,4 +1,4 @@
-"""Run files by somebody who knows the format and means harm, read with little memory and time.
+"""Run files by an attacker who knows the format, read with little memory and time.
 
 `python -m tests.unit.run_file_mutations FILE` reads mutations of a run file of version 1, and of
 the same run in later versions. It names each before reading it, and ends by a signal or an error
@@ -160,8 +160,8 @@ def files(data: bytes) -> Iterator[tuple[str, bytes]]:
             cases += [(variant, (mutation,)) for mutation in chance.sample(varied, VARIED)]
         for start, mutations in cases:
             text = json.dumps(changed(start, *mutations)).replace("Infinity", "1e999")
-            told = "; ".join(f"{m.path} {repr(m)[-80:]}" for m in mutations)
-            yield f"version {version}: {told}", joined(version, text, payload)
+            changes = "; ".join(f"{m.path} {repr(m)[-80:]}" for m in mutations)
+            yield f"version {version}: {changes}", joined(version, text, payload)
 
 
 def check(file: bytes) -> bool:

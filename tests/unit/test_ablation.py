@@ -136,8 +136,8 @@ def test_an_effect_is_the_difference_of_two_tests():
     def losses_of(each):
         logits = jax.jit(jax.vmap(lambda row: each(row, last)[0][0]))(jnp.array(test[:, :-1]))
         return [
-            scipy.special.logsumexp(row) - row[told]
-            for row, told in zip(np.asarray(logits), test[:, -1], strict=True)
+            scipy.special.logsumexp(row) - row[target]
+            for row, target in zip(np.asarray(logits), test[:, -1], strict=True)
         ]
 
     losses = [losses_of(each) for each in (model, edited(model, edit))]

@@ -276,7 +276,7 @@ def test_waiting_goes_on_through_a_pause_that_was_taken_back():
         work.pause()
         work.start()
         assert work.wait(PATIENCE)
-        # Whoever waited sees no thread at work, and a start makes the next.
+        # The waiting caller sees no thread at work, and a start makes the next.
         assert not work.state().running
         work.start()
     assert len(rounds) == 50

@@ -217,8 +217,8 @@ def test_the_shipped_result_is_printed_without_training(run):
     gains = [row for row in record["rows"] if "gain" in row]
     assert len(gains) == len(record["rows"]) - 2
     assert all(list(row)[: len(KEYS)] == KEYS for row in record["rows"])
-    told = run("reproduce", "--shipped")[1]
-    assert told.startswith(f"Made {shipped().made.date} with attnlab")
+    output = run("reproduce", "--shipped")[1]
+    assert output.startswith(f"Made {shipped().made.date} with attnlab")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def heard_signals():
 
 @contextmanager
 def started(*arguments, program=("-m", "attnlab"), **streams):
-    # Nor with programs that other tests have kept: to load one may be told on standard error
+    # Nor with programs that other tests have kept: loading one may print a line on standard error
     # (openxla/xla#44565), and the command line keeps none.
     left_out = ("PYTHONUNBUFFERED", "JAX_COMPILATION_CACHE_DIR")
     environment = {k: v for k, v in os.environ.items() if k not in left_out}
@@ -79,7 +79,7 @@ def test_ctrl_c_ends_with_one_line_that_says_how_far_it_came(arguments, after, s
         read_until(process.stderr, after)
         status, out, err = interrupted(process)
     assert (status, out) == (130, "")
-    # Steps that were under way may still have been told.
+    # Steps that were under way may still have been reported.
     *steps, last = err.splitlines()
     assert all(line.startswith("step ") for line in steps)
     if said:

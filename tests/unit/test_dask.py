@@ -1,4 +1,4 @@
-"""Many runs on a Dask cluster: what a lost worker takes with it is computed anew."""
+"""Many runs on a Dask cluster: the work of a lost worker is computed again."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""What an experiment can come to, told before it is trained."""
+"""What an experiment can reach, reported before training."""
 
 import dataclasses
 import itertools
@@ -95,10 +95,10 @@ def test_of_a_task_they_speak_of_tokens_and_not_of_a_readout_that_it_has_not():
     # Nor is what the first token can tell a bound for a loss over all of the target.
     assert feasibility(experiment).reachable is None
     findings = feasibility(experiment).findings
-    told = " ".join(finding.text for finding in findings)
-    assert "every position must predict the final token" in told
+    text = " ".join(finding.text for finding in findings)
+    assert "every position must predict the final token" in text
     assert "readout" not in {finding.option for finding in findings}
-    assert not re.search(r"\bdays?\b", told, re.IGNORECASE)
+    assert not re.search(r"\bdays?\b", text, re.IGNORECASE)
 
 
 @pytest.mark.slow
@@ -179,8 +179,8 @@ def test_with_positions_and_all_days_no_bound_below_the_best_is_claimed(name):
 )
 def test_without_positions_only_counts_and_the_own_day_are_told(name, mask):
     experiment, joint = on(name, position=NoPosition(), mask=mask)
-    told = oracles.told_only(joint, lambda days: (days[-1], *sorted(days)))
-    assert_reachable(feasibility(experiment), told)
+    known = oracles.known_only(joint, lambda days: (days[-1], *sorted(days)))
+    assert_reachable(feasibility(experiment), known)
 
 
 @pytest.mark.parametrize("kind", [AttentionOptions, TransformerOptions])
@@ -188,7 +188,7 @@ def test_rotary_of_a_single_component_tells_no_order(kind):
     generator, length, joint = case("recall")
     model = kind(d_attn=1, position=Rotary())
     verdict = feasibility(Experiment(generator=generator, length=length, model=model))
-    assert_reachable(verdict, oracles.told_only(joint, lambda days: (days[-1], *sorted(days))))
+    assert_reachable(verdict, oracles.known_only(joint, lambda days: (days[-1], *sorted(days))))
     assert any("rotary needs a `d_attn` of 2" in finding.text for finding in verdict.findings)
     wider = dataclasses.replace(model, d_attn=2)
     assert feasibility(Experiment(generator=generator, length=length, model=wider)).findings == ()
@@ -208,7 +208,7 @@ def test_the_published_mask_shows_the_last_position_its_own_day_only(name, posit
 def test_the_causal_mask_shows_the_first_position_day_1_only(name):
     experiment, joint = on(name, readout="first")
     verdict = feasibility(experiment)
-    assert_reachable(verdict, oracles.told_only(joint, lambda days: days[0]))
+    assert_reachable(verdict, oracles.known_only(joint, lambda days: days[0]))
     assert any("sees only day 1." in finding.text for finding in verdict.findings)
 
 
@@ -230,11 +230,11 @@ def test_a_linear_model_reaches_the_best_linear_predictor(name):
 @pytest.mark.slow
 def test_sampled_reachable_figures_are_within_their_errors():
     experiment, joint = on("dotmod-5", position=NoPosition())
-    told = oracles.told_only(joint, lambda days: (days[-1], *sorted(days)))
+    known = oracles.known_only(joint, lambda days: (days[-1], *sorted(days)))
     found = sampled(lambda: feasibility(experiment)).reachable
     assert not found.exact
-    assert abs(found.nll - oracles.floor(told)) <= SIGMAS * found.nll_stderr + CLOSE
-    assert abs(found.accuracy - oracles.ceiling(told)) <= SIGMAS * found.accuracy_stderr + CLOSE
+    assert abs(found.nll - oracles.floor(known)) <= SIGMAS * found.nll_stderr + CLOSE
+    assert abs(found.accuracy - oracles.ceiling(known)) <= SIGMAS * found.accuracy_stderr + CLOSE
 
 
 @pytest.mark.slow
@@ -280,10 +280,10 @@ STACKS = {
 
 @pytest.mark.parametrize("name", STACKS)
 def test_of_a_stack_a_bound_is_told_where_it_holds_and_none_elsewhere(name):
-    model, told = STACKS[name]
+    model, expected = STACKS[name]
     generator, length, joint = case("recall")
     verdict = feasibility(Experiment(generator=generator, length=length, model=model))
-    if told is None:
+    if expected is None:
         assert verdict.reachable is None
         assert not verdict.findings
         return
@@ -291,8 +291,8 @@ def test_of_a_stack_a_bound_is_told_where_it_holds_and_none_elsewhere(name):
         "counts": lambda days: (days[-1], *sorted(days)),
         "own day": lambda days: days[-1],
         "last two": lambda days: tuple(days[-2:]),
-    }[told]
-    assert_reachable(verdict, oracles.told_only(joint, features))
+    }[expected]
+    assert_reachable(verdict, oracles.known_only(joint, features))
     assert verdict.findings
 
 

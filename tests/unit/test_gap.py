@@ -97,8 +97,8 @@ def test_the_family_is_not_known_where_only_a_bound_is():
 
 
 def test_what_a_family_cannot_see_bounds_it_from_below():
-    """Without positions it is told of counts alone, which does not say that it can use them."""
-    counted = oracles.told_only(RECALL_JOINT, lambda days: (days[-1], *sorted(days)))
+    """Without positions it sees only counts, which does not mean that it can use them."""
+    counted = oracles.known_only(RECALL_JOINT, lambda days: (days[-1], *sorted(days)))
     bound = oracles.floor(counted) - FLOOR
     assert bound > 0.01
     model = AttentionOptions(d_attn=2, position=NoPosition())

@@ -111,9 +111,9 @@ def calls(path):
 def assert_nothing(wrong, files=FILES):
     """Fails with every file in which something is wrong, and what it is."""
     found = [(path.relative_to(ROOT.parent), sorted(wrong(path))) for path in files]
-    told = [f"{file}: {', '.join(names)}" for file, names in found if names]
+    problems = [f"{file}: {', '.join(names)}" for file, names in found if names]
     # As a message, since pytest shortens what it says of long lists.
-    assert not told, "\n".join(told)
+    assert not problems, "\n".join(problems)
 
 
 def test_every_part_has_its_place_in_the_table():

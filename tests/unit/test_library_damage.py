@@ -192,7 +192,7 @@ def test_files_that_are_left_over_go_after_a_day(library, tmp_path):
     for path in left:
         path.write_bytes(b"half")
     Library(tmp_path / "library").close()
-    # Somebody may be about to name them.
+    # A user may be about to name them.
     assert all(path.exists() for path in left)
     for path in (kept, *left):
         os.utime(path, (1, 1))

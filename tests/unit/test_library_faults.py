@@ -170,7 +170,7 @@ def test_a_library_that_another_program_writes_is_refused_in_words(tmp_path):
     ):
         with pytest.raises(LibraryError, match=r"is being written by another program\. Try again"):
             change()
-    # Reading waits for nobody, nor does opening.
+    # Neither reading nor opening waits.
     assert library.entries()[0].name == "kept"
     Library(tmp_path, patience=0.05).close()
     other.execute("ROLLBACK")
@@ -194,7 +194,7 @@ def test_a_library_that_another_program_is_about_to_make_is_waited_for(tmp_path)
     library.close()
 
 
-# As somebody who may not write there, which root always may.
+# As a user who may not write there, which root always may.
 READS = """
 import encodings.cp437, os, sys
 from pathlib import Path

@@ -196,7 +196,7 @@ def test_a_bad_value_falls_back_and_is_named(changed, named):
     link = from_query({**to_query(Experiment()), **changed})
     (notice,) = link.notices
     assert named in notice
-    # All that was not asked for anew is as it was.
+    # Everything that was not changed is as before.
     assert to_query(link.experiment).keys() <= {"v", *changed}
 
 

@@ -19,7 +19,7 @@ class Kept(list):
         return before or f"place {len(self)}"
 
     @property
-    def told(self):
+    def calls(self):
         return [(result.state, result.steps, before) for result, before in self]
 
 
@@ -46,7 +46,7 @@ def test_every_pause_goes_to_the_same_place(live, kept):
     paused_after(run, 2)
     paused_after(run, 1)
     finished(run)
-    assert kept.told == [
+    assert kept.calls == [
         ("interrupted", 2, None),
         ("interrupted", 3, "place 1"),
         ("done", 60, "place 1"),
@@ -69,7 +69,7 @@ def test_a_pause_without_a_new_step_is_not_kept_again(live, kept):
     run.start()
     run.pause()
     assert run.wait(PATIENCE)
-    assert len({steps for _, steps, _ in kept.told}) == len(kept)
+    assert len({steps for _, steps, _ in kept.calls}) == len(kept)
 
 
 def test_it_is_kept_now_and_then_while_it_trains(live, kept, monkeypatch):
@@ -79,7 +79,7 @@ def test_it_is_kept_now_and_then_while_it_trains(live, kept, monkeypatch):
     until(lambda: len(kept) >= 3)
     run.pause()
     assert run.wait(PATIENCE)
-    steps = [steps for _, steps, _ in kept.told]
+    steps = [steps for _, steps, _ in kept.calls]
     assert steps == sorted(set(steps))
     assert all(result.steps == result.run.state.step for result, _ in kept)
     # The test that it is kept with is of the weights that it is kept with.
@@ -103,7 +103,7 @@ def test_another_run_has_another_place(live, kept):
     paused_after(run, 2)
     run.reset()
     paused_after(run, 1)
-    assert kept.told == [("interrupted", 2, None), ("interrupted", 1, None)]
+    assert kept.calls == [("interrupted", 2, None), ("interrupted", 1, None)]
 
 
 def test_a_run_that_is_reset_while_it_trains_is_kept(live, kept):
@@ -128,7 +128,7 @@ def test_a_stored_run_is_kept_once_it_goes_on(live, kept):
     assert run.wait(PATIENCE)
     assert kept == []
     finished(run)
-    assert kept.told == [("done", 60, None)]
+    assert kept.calls == [("done", 60, None)]
 
 
 def test_a_stored_run_goes_on_where_it_was_kept(live, kept):
@@ -137,7 +137,7 @@ def test_a_stored_run_goes_on_where_it_was_kept(live, kept):
     run = live(keep=kept)
     run.resume(first.stored(), autosave=first.autosave, seconds=100.0)
     finished(run)
-    assert kept.told[-1] == ("done", 60, "place 1")
+    assert kept.calls[-1] == ("done", 60, "place 1")
     assert kept[-1][0].seconds > 100
 
 
@@ -156,7 +156,7 @@ def test_a_failure_is_kept_with_its_reason(live, kept, monkeypatch):
     run.start()
     assert run.wait(PATIENCE)
     assert run.snapshot().state == "failed"
-    assert [state for state, _, _ in kept.told] == ["interrupted", "failed"]
+    assert [state for state, _, _ in kept.calls] == ["interrupted", "failed"]
     assert "no more memory" in kept[-1][0].reason
 
 

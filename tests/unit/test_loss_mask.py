@@ -1,4 +1,4 @@
-"""A process says which of its tokens count: in training, test, floor, and what is told of them."""
+"""A process says which of its tokens count: in training, test, floor, and their metrics."""
 
 import dataclasses
 from functools import partial

@@ -267,11 +267,11 @@ def test_a_stop_is_heard_within_a_run():
 
 def test_an_answer_of_a_worker_is_its_result():
     answer = carry_out_text(to_json(SMALL))
-    own, told = carry_out(SMALL), result_from(answer)
-    assert told.evaluation == own.evaluation
-    assert told.tests == own.tests
-    assert (told.experiment, told.state, told.steps) == (SMALL, "done", own.steps)
-    np.testing.assert_array_equal(told.curve.values, own.curve.values)
+    own, received = carry_out(SMALL), result_from(answer)
+    assert received.evaluation == own.evaluation
+    assert received.tests == own.tests
+    assert (received.experiment, received.state, received.steps) == (SMALL, "done", own.steps)
+    np.testing.assert_array_equal(received.curve.values, own.curve.values)
 
 
 def test_what_the_library_holds_is_not_run_again():

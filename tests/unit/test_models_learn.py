@@ -49,7 +49,7 @@ def test_gradients_are_finite_at_the_corners_of_the_options(corner):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_every_family_learns_eight_sequences_by_heart(name):
-    """Sequences without a rule, told apart by their days alone; the test of overfitting."""
+    """Sequences without a rule, distinguished only by their tokens; the test of overfitting."""
     rng = np.random.default_rng(6)
     sequences = rng.permutation(list(itertools.product(range(VOCAB), repeat=LENGTH)))[:8]
     final = jnp.array(rng.integers(VOCAB, size=8))

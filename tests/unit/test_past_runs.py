@@ -48,8 +48,8 @@ def test_the_first_run_is_named_by_what_it_is_about():
 def test_a_change_names_the_setting_as_its_control_does():
     before = Experiment(model=TransformerOptions())
     after = dataclasses.replace(before, model=TransformerOptions(d_attn=16, mlp_width=0))
-    told = [str(change) for change in changes_between(before, after)]
-    assert told == ["d_attn 8 → 16", "MLP width 48 → 0"]
+    texts = [str(change) for change in changes_between(before, after)]
+    assert texts == ["d_attn 8 → 16", "MLP width 48 → 0"]
 
 
 def test_only_what_differs_is_a_column():

@@ -89,9 +89,9 @@ def test_the_name_of_a_run_means_nothing_else_to_the_loss_chart(name):
     table = loss_table(history, known={}, last_step=30, latest=None, cursor=None, past=past)
     chart = loss_chart(table, last_step=30, past=((name, "#888888"),))
     assert name in texts_of(to_svg(as_picture(chart, title="A", subtitles=[], width=300)))
-    (told,) = (row for row in table.to_dict("records") if row["series"] == "place")
-    assert "1.1000" in told.values()
-    assert told["step"] == 0
+    (place,) = (row for row in table.to_dict("records") if row["series"] == "place")
+    assert "1.1000" in place.values()
+    assert place["step"] == 0
 
 
 @pytest.mark.parametrize("symbol", ["'", '"', "\\", "a']+[", "www.b.c"])

@@ -1,4 +1,4 @@
-"""The queue of trainings: never more than the places, first come first served, nobody lost."""
+"""The queue of trainings: never more than the places, first come first served, no one lost."""
 
 import threading
 import time

@@ -105,7 +105,7 @@ def test_the_independent_days_of_each_variant(variant, independent):
     for day in range(2, 11):
         before, today = tokens[:, day - 2], tokens[:, day - 1]
         after_rain = (today[before == 0] == 0).mean()
-        # 0.3 if drawn anew and 0.6 after rain; 13,000 draws give ±0.005 or less each.
+        # 0.3 if drawn independently and 0.6 after rain; 13,000 draws give ±0.005 or less each.
         assert after_rain == pytest.approx(0.3 if day in independent else 0.6, abs=0.02)
 
 

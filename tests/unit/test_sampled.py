@@ -154,8 +154,8 @@ def test_the_reference_shares_no_sequence_with_what_the_default_seed_draws():
 
 
 SIZE, SAMPLES = 3_000, 100
-# What is told names one of 27 groups, some rarer than others; the token is all but decided by what
-# is not told. How far apart the tokens of a group are decides how easily a sample misleads.
+# The known part names one of 27 groups, some rarer than others; the rest of the sequence all but
+# decides the token. The distance between the tokens of a group decides how a sample misleads.
 APART = {"equally likely": 1e9, "almost equally": 200.0, "clearly apart": 2.0}
 
 
@@ -169,9 +169,9 @@ def law(concentration):
 
 def scores(concentration):
     """(estimate - truth) / error of loss and accuracy, a row a sample."""
-    groups, decided, told = law(concentration)
-    loss = -(groups[:, None] * told * np.log(told)).sum()
-    accuracy = groups @ told.max(axis=1)
+    groups, decided, predictive = law(concentration)
+    loss = -(groups[:, None] * predictive * np.log(predictive)).sum()
+    accuracy = groups @ predictive.max(axis=1)
     rng, rows = np.random.default_rng(6), []
     for _ in range(SAMPLES):
         group = rng.choice(27, size=SIZE, p=groups)
@@ -188,7 +188,7 @@ def test_estimates_are_off_by_their_errors_and_no_more(name):
     # Over 100 samples a mean is known to 0.1 of their standard deviation.
     assert abs(loss.mean()) < 0.4
     assert loss.std() < 1.3
-    # The error of an accuracy covers what nobody can tell from a sample: which token is likeliest.
+    # The error of an accuracy covers what a sample cannot show: which token is likeliest.
     assert np.sqrt((accuracy**2).mean()) < 1.3
 
 

@@ -29,7 +29,7 @@ def experiment_of(model=MODELS[0], **training):
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=lambda options: options.name)
-def told(request):
+def mixed(request):
     """A model, sequences, and by single calls what it takes each target token for."""
     model = build_model(experiment_of(request.param))
     sequences = sample(TASK, key=jr.key(1), size=40, length=6)
@@ -49,8 +49,8 @@ def mix(model, sequences, share, key=0):
 
 
 @pytest.mark.slow
-def test_with_probability_1_all_target_tokens_are_the_models_own(told):
-    model, sequences, own = told
+def test_with_probability_1_all_target_tokens_are_the_models_own(mixed):
+    model, sequences, own = mixed
     found = mix(model, sequences, 1.0)
     np.testing.assert_array_equal(found[:, :GIVEN], sequences[:, :GIVEN])
     np.testing.assert_array_equal(found[:, GIVEN:], own)
@@ -58,8 +58,8 @@ def test_with_probability_1_all_target_tokens_are_the_models_own(told):
 
 
 @pytest.mark.slow
-def test_with_another_probability_so_many_are(told):
-    model, sequences, own = told
+def test_with_another_probability_so_many_are(mixed):
+    model, sequences, own = mixed
     true = np.asarray(sequences)[:, GIVEN:LENGTH]
     np.testing.assert_array_equal(mix(model, sequences, 0.0)[:, GIVEN:], true)
     found = np.concatenate([mix(model, sequences, 0.3, key)[:, GIVEN:] for key in range(10)])
@@ -70,8 +70,8 @@ def test_with_another_probability_so_many_are(told):
     assert abs(replaced.mean() - 0.3) < 4.5 * np.sqrt(0.3 * 0.7 / replaced.size)
 
 
-def test_what_is_read_is_asked_for_the_true_tokens(told):
-    model, sequences, _ = told
+def test_what_is_read_is_asked_for_the_true_tokens(mixed):
+    model, sequences, _ = mixed
     example = jax.tree.map(
         lambda leaf: leaf[0], as_examples(sequences, loss_mask_of(TASK, sequences))
     )
@@ -107,14 +107,14 @@ def test_the_probability_rises_from_0_with_the_steps():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"loss": "next"}, r"`scheduled_sampling` is 0.3: the process 'markov' .*Choose 0, or"),
         ({}, r"`scheduled_sampling` is 0.3: the loss 'last' .*Choose 0, or the loss 'next'"),
     ],
 )
-def test_where_nothing_is_written_it_is_refused(options, told):
-    with pytest.raises(OptionError, match=told):
+def test_where_nothing_is_written_it_is_refused(options, message):
+    with pytest.raises(OptionError, match=message):
         Experiment(training=Training(scheduled_sampling=0.3, **options))
 
 

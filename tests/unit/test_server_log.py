@@ -35,13 +35,13 @@ def failures(log, tmp_path):
     return AppServer(tmp_path / "log").failures()
 
 
-@pytest.mark.parametrize("told", THEIRS)
-def test_the_two_known_faults_of_the_server_are_not_ours(told, tmp_path):
-    assert failures(told + "and on\n" + told, tmp_path) == []
+@pytest.mark.parametrize("log", THEIRS)
+def test_the_two_known_faults_of_the_server_are_not_ours(log, tmp_path):
+    assert failures(log + "and on\n" + log, tmp_path) == []
 
 
 @pytest.mark.parametrize(
-    "told",
+    "log",
     [
         traceback("starlette/websockets.py", "RuntimeError: other"),
         traceback("starlette/routing.py", CLOSED),
@@ -49,8 +49,8 @@ def test_the_two_known_faults_of_the_server_are_not_ours(told, tmp_path):
         traceback("streamlit/elements/metric.py", CHANGED),
     ],
 )
-def test_any_other_exception_on_the_way_through_our_files_is(told, tmp_path):
-    (line,) = failures("".join([*THEIRS, told, *THEIRS]), tmp_path)
+def test_any_other_exception_on_the_way_through_our_files_is(log, tmp_path):
+    (line,) = failures("".join([*THEIRS, log, *THEIRS]), tmp_path)
     assert line == OURS.splitlines()[0]
 
 

@@ -79,7 +79,7 @@ def test_a_server_killed_while_it_saves_leaves_one_whole_version(runs, tmp_path)
                 child.kill()
             assert child.wait(PATIENCE) == -signal.SIGKILL, name
         assert (folder / "target").read_bytes() in expected, name
-        # And whoever comes next can save again.
+        # The next save succeeds.
         save_run(runs[1], folder / "target")
         assert load_run(folder / "target").experiment == runs[1].experiment
 

@@ -122,7 +122,7 @@ def test_alignment_is_where_a_token_is_taken_from(name):
     some = sources_of(case)[::5]
     for source, found in zip(some, mapped(case.task.true_alignment, some), strict=True):
         for row, place in zip(found, case.places(source), strict=True):
-            # Equal letters are told apart by place alone, which sorting does not look at.
+            # Equal letters differ only in position, which sorting ignores.
             alike = [i for i, token in enumerate(source) if token == source[place]]
             expected = alike if isinstance(case.task, Sort | Cards) else [place]
             assert np.flatnonzero(row).tolist() == expected

@@ -138,7 +138,7 @@ def test_cards_are_read_however_they_are_typed(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("7♠ 1♥ K♥ 2♦", r"`hand` is '1♥': not a card .*Use a rank \(2, 3, .*, K, A\) and a suit"),
         ("7♠ K♥ 2♦ joker", r"`hand` is 'joker': not a card"),
@@ -150,8 +150,8 @@ def test_cards_are_read_however_they_are_typed(text):
         ("", r"`hand` is '': 0 cards, but a source has 4. Add 4."),
     ],
 )
-def test_hands_that_cannot_come_are_refused(text, told):
-    with pytest.raises(OptionError, match=told):
+def test_hands_that_cannot_come_are_refused(text, message):
+    with pytest.raises(OptionError, match=message):
         read_source(DECK, text)
 
 

@@ -337,12 +337,12 @@ def _draw_curves(entries: dict[str, RunSummary]) -> None:
             name="Selected runs",
             alt=f"Test loss against step, in nats. At the end: {', '.join(ends)}.",
         )
-    told = "How to read it: each line is the test loss of a run during training. "
-    told += "Grey dashes: a uniform guess and the floor, the lowest possible loss, if all runs "
-    told += "share them."
+    caption = "How to read it: each line is the test loss of a run during training. "
+    caption += "Grey dashes: a uniform guess and the floor, the lowest possible loss, if all runs "
+    caption += "share them."
     if len(shown) < len(entries):
-        told += f" Shown are the first {len(shown)} of {len(entries)} runs that have tests."
-    st.caption(told)
+        caption += f" Shown are the first {len(shown)} of {len(entries)} runs that have tests."
+    st.caption(caption)
 
 
 def _names(entries: tuple[RunSummary, ...]) -> list[str]:

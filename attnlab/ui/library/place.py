@@ -112,7 +112,7 @@ def draw_place(place: SessionLibrary) -> None:
     count = library.count()
     parts = ["1 run" if count == 1 else f"{count:,} runs"]
     parts.append(f"{library.count(Query(deleted=True)):,} in the bin")
-    told = " · ".join([*parts, size_in_words(library.size())])
+    line = " · ".join([*parts, size_in_words(library.size())])
     if place.folder is not None:
         where = f"in `{place.folder}`. Every run that is paused or done is kept."
     elif hosted():
@@ -125,7 +125,7 @@ def draw_place(place: SessionLibrary) -> None:
             "in memory. Runs are kept until the session ends, because this machine's library is "
             "not in use."
         )
-    st.caption(as_message(f"{told}, {where}"))
+    st.caption(as_message(f"{line}, {where}"))
     if place.problem:
         with st.container(horizontal=True, vertical_alignment="center", key="library_problem"):
             st.caption(f":material/report: {as_message(place.problem)}", width="content")
@@ -156,10 +156,10 @@ def draw_damaged(library: Library) -> None:
     if not problems:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="library_damaged"):
-        told = " ".join(as_text(problem.text) for problem in problems[:_MOST_PROBLEMS])
+        texts = " ".join(as_text(problem.text) for problem in problems[:_MOST_PROBLEMS])
         more = len(problems) - _MOST_PROBLEMS
         st.caption(
-            f":material/report: {told}"
+            f":material/report: {texts}"
             + (f" {more:,} more runs have the same problem." * (more > 0))
         )
         st.button(
@@ -185,7 +185,7 @@ def size_in_words(size: int) -> str:
 
 
 _UPLOAD = "library_upload"
-_MOST_TOLD = 5
+_MOST_REFUSALS = 5
 # An export with models is built in memory, so its size is limited.
 _MOST_BYTES_WITH_MODELS = 500_000_000
 _AT_ONCE = 500
@@ -288,10 +288,10 @@ def _draw_taken(name: str, taken: TakenIn) -> None:
         parts.append(f"{known:,} already here and skipped")
     if taken.refused:
         parts.append(f"{len(taken.refused):,} with a problem")
-    told = "".join(f"\n- {as_message(line)}" for line in taken.refused[:_MOST_TOLD])
-    more = len(taken.refused) - _MOST_TOLD
+    refusals = "".join(f"\n- {as_message(line)}" for line in taken.refused[:_MOST_REFUSALS])
+    more = len(taken.refused) - _MOST_REFUSALS
     st.info(
-        f"{as_message(name)}: {', '.join(parts)}.{told}"
+        f"{as_message(name)}: {', '.join(parts)}.{refusals}"
         + (f"\n- and {more:,} more" if more > 0 else ""),
         icon=":material/upload:",
     )
