@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnlab.known_results import KNOWN_RESULTS
-from attnlab.ui.compare.known_results import draw_known_result
+from attnlab.ui.compare.known_results import draw_gallery, draw_overview
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.shell import ensure_shell
 
@@ -11,16 +11,11 @@ ensure_shell()
 st.title("Known results", anchor=False)
 st.markdown(
     "Each card is a published claim about small models, with runs of attnlab that check it. "
-    "Dots are runs with different seeds, the grey band is the claimed range, and ◇ is the "
-    "published number."
+    "Dots are runs with different seeds, a grey band is a claimed range, and ◇ is a published "
+    "number."
 )
-st.caption(
-    "The runs agree with a claim if, with 95 % confidence, more than half of all seeds lie in its "
-    "range. They disagree if fewer than half do."
-)
-for known in KNOWN_RESULTS.values():
-    draw_known_result(known)
-
+draw_overview(KNOWN_RESULTS.values())
+draw_gallery([*KNOWN_RESULTS.values()])
 draw_in_code(
     "from attnlab.comparisons.many import run_all\n"
     "from attnlab.known_results import KNOWN_RESULTS\n\n"

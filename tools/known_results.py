@@ -1,22 +1,23 @@
 """Make the shipped runs of known results: `python -m tools.known_results [NAME …]`.
 
-Writes `attnlab/known_results/shipped.json` after every result; results that are not named keep
-their numbers. Runs that the library has are not trained again; `ATTNLAB_LIBRARY` names its folder.
+Writes numbers and minutes to `attnlab/known_results/shipped.json` after every result; results that
+are not named keep theirs. All runs are trained one after another, as on the page, to measure the
+minutes.
 """
 
 import argparse
 import dataclasses
 import json
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from attnlab import known_results
 from attnlab.comparisons.many import run_all
-from attnlab.known_results import KNOWN_RESULTS, blog_post
+from attnlab.known_results import KNOWN_RESULTS
 from attnlab.known_results.entry import KnownResult
 from attnlab.known_results.shipped import FILE
-from attnlab.runs.library import Library, library_folder
 from tools.published import made
 
 _PATH = Path(known_results.__file__).with_name(FILE)
@@ -26,24 +27,22 @@ _DIGITS = 5
 def main(names: Sequence[str]) -> None:
     """Train the runs of the named results, or of all, and write their numbers."""
     records = json.loads(_PATH.read_text("utf-8")) if _PATH.exists() else {}
-    library = Library(library_folder(os.environ))
     for known in KNOWN_RESULTS.values():
-        # Its runs are in `published.json`.
-        if known is blog_post.RESULT or (names and known.name not in names):
+        if names and known.name not in names:
             continue
-        records[known.name] = _record(known, library)
+        records[known.name] = _record(known)
         ordered = {name: records[name] for name in KNOWN_RESULTS if name in records}
         lines = (f"{json.dumps(name)}: {json.dumps(each)}" for name, each in ordered.items())
         _PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    library.close()
 
 
-def _record(known: KnownResult, library: Library) -> dict:
-    results = []
+def _record(known: KnownResult) -> dict:
+    results, began = [], time.perf_counter()
     runs = known.runs(known.seeds)
-    for result in run_all(runs, library=library, **known.recording):
+    for result in run_all(runs, **known.recording):
         results.append(result)
         print(f"{known.name}: run {len(results)} of {len(runs)} {result.state}", flush=True)
+    minutes = round((time.perf_counter() - began) / 60, 1)
     numbers = {
         setting: {
             measure: {seed: round(number, _DIGITS) for seed, number in sorted(each.items())}
@@ -54,7 +53,8 @@ def _record(known: KnownResult, library: Library) -> dict:
     }
     for verdict in known.verdicts(numbers):
         print(f"{verdict.says}: {verdict.check.claim} {[*verdict.numbers.values()]}", flush=True)
-    return {"made": dataclasses.asdict(made("one core")), "numbers": numbers}
+    when = dataclasses.asdict(made(f"{os.cpu_count()} cores"))
+    return {"made": when, "minutes": minutes, "numbers": numbers}
 
 
 if __name__ == "__main__":

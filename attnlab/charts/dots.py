@@ -40,13 +40,13 @@ _ROW, _FEW, _SHARE_ROW, _SHARE_AROUND = 38, 130, 30, 70
 # A longer name is in the upper part of its row, since beside it a phone would have no room.
 _MOST_BESIDE = 14
 # The dots are this fraction of a row below its middle.
-_BELOW = 0.14
+BELOW = 0.14
 
 
 def seeds_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
     """Return a table with one row per finished run; `place` is the setting's row, from 1."""
     found = [
-        (place + _BELOW, label, seed, value)
+        (place + BELOW, label, seed, value)
         for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
         if interval_of(row, figure) is not None
         for seed, value in figures_of(row, figure).items()
@@ -65,7 +65,7 @@ def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
                 ends = tuple(scale * end for end in each.ends)
                 text = show_range(*ends, places=1 if unit else 4) + unit
             n = len(row.finished)
-            found.append((place + _BELOW, label, each.mean, each.low, each.high, text, n))
+            found.append((place + BELOW, label, each.mean, each.low, each.high, text, n))
     columns = ["place", "setting", "value", "low", "high", "interval", "n"]
     return pd.DataFrame(found, columns=columns).astype({"low": float, "high": float})
 
@@ -103,17 +103,20 @@ def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
             yield name, share.share
 
 
-def _with_rows(labels: Sequence[str], *layers: alt.Chart) -> Chart:
-    """Layer charts over rows of equal height, one per label, with its label beside or in it."""
+def with_rows(labels: Sequence[str], *layers: alt.Chart, least: int = _FEW) -> Chart:
+    """Layer charts over rows of equal height, one per label, with its label beside or in it.
+
+    The chart is at least `least` pixels high.
+    """
     if not _are_beside(labels):
         names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
         named = alt.Chart(alt.InlineData(names)).encode(
-            y=_row_axis("place:Q", labels), text="name:N"
+            y=row_axis("place:Q", labels), text="name:N"
         )
         layers = (*layers, named.mark_text(align="left", color=INK, x=2))
     # By default, legends would make the rows smaller.
     sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
-    height = max(_ROW * len(labels), _FEW)
+    height = max(_ROW * len(labels), least)
     return alt.layer(*layers).properties(height=height, autosize=sizes)
 
 
@@ -121,11 +124,11 @@ def _are_beside(labels: Sequence[str]) -> bool:
     return max(map(len, labels)) <= _MOST_BESIDE
 
 
-def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
+def row_axis(field: str, labels: Sequence[str]) -> alt.Y:
     """Return the vertical axis of settings, from row 1 at the top."""
     axis, middle = None, 0.0
     if _are_beside(labels):
-        middle = _BELOW
+        middle = BELOW
         name = f"{json.dumps(labels, ensure_ascii=False)}[round(datum.value) - 1]"
         look = {"grid": False, "ticks": False, "domain": False, "labelColor": INK, "labelLimit": 0}
         at = [place + middle for place in range(1, len(labels) + 1)]
@@ -181,7 +184,7 @@ def _dots(
         scale=alt.Scale(domain=[0, 1]) if figure == "exact_match" else alt.Scale(zero=False),
         axis=alt.Axis(tickCount=8, labelOverlap=True, format=".0%" if share else alt.Undefined),
     )
-    y, form = partial(_row_axis, labels=labels), ".1%" if share else ".4f"
+    y, form = partial(row_axis, labels=labels), ".1%" if share else ".4f"
     value = tip("value:Q", title_of(figure), form)
     legend = top_legend(symbolType="stroke", symbolSize=300, columns=2)
     dashes = by_name(
@@ -232,13 +235,13 @@ def _dots(
         )
         look = {"size": 90, "strokeWidth": 2, "filled": False, "opacity": 1}
         layers.append(marks.mark_point(color=INK, **look))
-    return _with_rows(labels, *layers)
+    return with_rows(labels, *layers)
 
 
 def published_table(rows: Sequence[PublishedRow]) -> pd.DataFrame:
     """Return a table with one row per result of the post; `place` is the setting's row, from 1."""
     found = [
-        (place + _BELOW, f"{row.process} · {row.model}", name, figure)
+        (place + BELOW, f"{row.process} · {row.model}", name, figure)
         for place, row in enumerate(rows, 1)
         for name, figure in zip((ENGLISH, JAPANESE), row.published, strict=True)
         if figure is not None

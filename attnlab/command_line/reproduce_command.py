@@ -29,7 +29,7 @@ from attnlab.comparisons.verdicts import PublishedRow, rows_of, to_record
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.known_results import KNOWN_RESULTS, KnownResult, Verdict, overall
-from attnlab.known_results.shipped import shipped_numbers
+from attnlab.known_results.shipped import shipped_minutes, shipped_numbers
 
 
 def add_reproduce(commands: argparse._SubParsersAction) -> None:
@@ -116,12 +116,16 @@ def _published_line(row: PublishedRow) -> str:
 
 def _print_list(*, as_json: bool) -> int:
     if as_json:
-        keys = ("name", "claim", "source", "minutes")
-        found = [{key: getattr(known, key) for key in keys} for known in KNOWN_RESULTS.values()]
+        keys = ("name", "claim", "source")
+        found = [
+            {key: getattr(known, key) for key in keys} | {"minutes": shipped_minutes(known)}
+            for known in KNOWN_RESULTS.values()
+        ]
         print(json.dumps({"results": found}))
         return 0
     for known in KNOWN_RESULTS.values():
-        print(f"{known.name}: {known.claim}\n    {known.source}. About {known.minutes} minutes.")
+        minutes = f"{shipped_minutes(known):.0f} minutes on two cores"
+        print(f"{known.name}: {known.claim}\n    {known.source}. About {minutes}.")
     return 0
 
 

@@ -52,7 +52,6 @@ RESULT = KnownResult(
     claim="A linear map of the activations gives the belief about the hidden states of `mess3`, "
     "in every layer.",
     source=SHAI,
-    minutes=4,
     settings=MappingProxyType({_LABEL: _EXPERIMENT}),
     checks=(
         Check(

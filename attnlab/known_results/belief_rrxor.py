@@ -40,7 +40,6 @@ RESULT = KnownResult(
     claim="On `rrxor` no single layer contains the belief linearly, but all layers together "
     "nearly do.",
     source=SHAI,
-    minutes=6,
     settings=MappingProxyType({_LABEL: _EXPERIMENT}),
     checks=(
         Check(

@@ -24,7 +24,6 @@ RESULT = KnownResult(
     title="Attention or a linear model?",
     claim="A linear model beats one attention head on weather sequences.",
     source=POST,
-    minutes=6,
     settings=MappingProxyType(
         {
             ", ".join(dict(setting.options).values()): present(setting.experiment)
@@ -32,6 +31,13 @@ RESULT = KnownResult(
         }
     ),
     checks=tuple(map(_check, ("recall", "ndays10", "dotmod"))),
+    published=MappingProxyType(
+        {
+            f"{process}, {model}": each.english
+            for (process, model), each in PUBLISHED.items()
+            if each.english is not None
+        }
+    ),
     first_seed=0,
     seeds=8,
 )

@@ -21,7 +21,6 @@ RESULT = KnownResult(
     source="Cho et al. (2014), “On the properties of neural machine translation: encoder–decoder "
     "approaches”; Bahdanau, Cho and Bengio (2015), “Neural machine translation by jointly learning "
     "to align and translate”",
-    minutes=8,
     settings=MappingProxyType(
         {
             _label(family, cards): swept(family, cards, _WIDTH)

@@ -113,13 +113,14 @@ class KnownResult:
         title: A few words.
         claim: What was published, in one sentence.
         source: Authors, year and title.
-        minutes: About how long its runs take on two cores.
         settings: The experiments by label; their seeds are replaced.
         checks: The claims about their runs.
         metrics: Measures that not every run has, by name. They are computed at the last step.
         checkpoints: Steps at which they are computed too.
         over_training: How the number of a run follows from a metric's values at these steps, by
             metric; by default it is the last value.
+        published: The published number of the first claim's measure, by setting, where the claims
+            have none.
         predicted: What theory says before any run, or "".
         differs: How the setting differs from the published one, or "".
         first_seed: The runs have this seed and the following ones.
@@ -131,12 +132,12 @@ class KnownResult:
     title: str
     claim: str
     source: str
-    minutes: float
     settings: Mapping[str, Experiment]
     checks: tuple[Check, ...]
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     checkpoints: tuple[int, ...] = ()
     over_training: Mapping[str, OverTraining] = dataclasses.field(default_factory=dict)
+    published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     predicted: str = ""
     differs: str = ""
     first_seed: int = 10

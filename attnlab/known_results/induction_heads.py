@@ -53,7 +53,6 @@ RESULT = KnownResult(
     claim="With two layers of attention, a head learns to attend to what followed the current "
     "token before. With one layer, none does.",
     source="Olsson et al. (2022), “In-context learning and induction heads”",
-    minutes=3,
     settings=MappingProxyType({"two layers": _TWO, "one layer": _ONE}),
     checks=(
         Check(

@@ -54,7 +54,6 @@ RESULT = KnownResult(
     "token counts (unigram), later transitions (bigram); one layer learns only token counts.",
     source="Edelman et al. (2024), “The evolution of statistical induction heads: in-context "
     "learning Markov chains”",
-    minutes=10,
     settings=MappingProxyType(
         {
             _TWO: _START,

@@ -34,7 +34,6 @@ RESULT = KnownResult(
     "and state-space models of the same size.",
     source="Arora et al. (2023), “Zoology: measuring and improving recall in efficient language "
     "models”",
-    minutes=4,
     settings=MappingProxyType(
         {
             _ATTENTION: _START,

@@ -3,22 +3,18 @@
 import functools
 import importlib.resources
 import json
+from typing import Any
 
-from attnlab.comparisons import published
-from attnlab.comparisons.published import PARTS, Made, shipped_results
-from attnlab.known_results import blog_post
+from attnlab.comparisons.published import Made
 from attnlab.known_results.entry import KnownResult, Numbers
 
 FILE = "shipped.json"
 
 
 @functools.cache
-def _shipped() -> dict[str, tuple[Made, Numbers]]:
+def _shipped() -> dict[str, dict[str, Any]]:
     text = importlib.resources.files("attnlab.known_results").joinpath(FILE).read_text("utf-8")
-    return {
-        name: (Made(**record["made"]), _with_seeds(record["numbers"]))
-        for name, record in json.loads(text).items()
-    }
+    return json.loads(text)
 
 
 def _with_seeds(numbers: dict) -> Numbers:
@@ -34,7 +30,10 @@ def _with_seeds(numbers: dict) -> Numbers:
 
 def shipped_numbers(known: KnownResult) -> tuple[Made, Numbers]:
     """Return when the shipped runs of a known result were made, and their numbers."""
-    if known is blog_post.RESULT:
-        made = published.shipped().made
-        return made, known.numbers_of(shipped_results(PARTS["table"]))
-    return _shipped()[known.name]
+    record = _shipped()[known.name]
+    return Made(**record["made"]), _with_seeds(record["numbers"])
+
+
+def shipped_minutes(known: KnownResult) -> float:
+    """Return how long the runs of a known result took on two cores, in minutes."""
+    return _shipped()[known.name]["minutes"]

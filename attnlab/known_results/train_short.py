@@ -62,7 +62,6 @@ RESULT = KnownResult(
     "the training. With sinusoidal positions it rises.",
     source="Press, Smith and Lewis (2022), “Train short, test long: attention with linear biases "
     "enables input length extrapolation”",
-    minutes=5,
     settings=MappingProxyType(_SETTINGS),
     checks=(
         Check(

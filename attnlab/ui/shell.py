@@ -40,6 +40,7 @@ _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
         "beliefs": {"first_preset": "mess3-belief"},
         "in_context": {"first_preset": "induction"},
+        "known_results": {"has_anchors": True},
         "words": {"has_anchors": True},
     }
 )

@@ -8,12 +8,16 @@ from tests.app.lessons import charts, open_page, texts
 from tests.unit.made_up_results import with_training
 
 
-def test_every_result_has_a_picture_for_each_claim_and_a_verdict():
+def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel():
     page = open_page("pages/known_results.py")
-    checks = [check for known in KNOWN_RESULTS.values() for check in known.checks]
-    assert len(charts(page)) == len(checks)
+    assert len(charts(page)) == len(KNOWN_RESULTS)
     for known in KNOWN_RESULTS.values():
+        assert f"[{known.title}](#{known.name})" in texts(page)
         assert known.claim in texts(page)
+        page.session_state[f"known_{known.name}_details"] = True
+    page.run()
+    checks = [check for known in KNOWN_RESULTS.values() for check in known.checks]
+    assert len(charts(page)) == len(KNOWN_RESULTS) + len(checks)
     for check in checks:
         assert check.claim in texts(page)
 

@@ -13,7 +13,8 @@ from attnlab.comparisons.summary import References
 from attnlab.comparisons.verdicts import rows_of
 from attnlab.generators import Outline, RuleTable
 from attnlab.generators.vocabulary import WEATHER
-from attnlab.known_results import Check, verdict_on
+from attnlab.known_results import KNOWN_RESULTS, Check, verdict_on
+from attnlab.known_results.shipped import shipped_numbers
 from attnlab.lessons.saturation import Histogram
 from attnlab.lessons.sweep import Track
 from attnlab.optimum import Best
@@ -36,6 +37,11 @@ def curve_chart():
 def claim_chart():
     claim = Check("high", "ours", "accuracy", least=0.5, published=0.7)
     return charts.claim_chart(verdict_on(claim, {"ours": {"accuracy": {1: 0.6, 2: 0.4}}}))
+
+
+def result_chart():
+    known = KNOWN_RESULTS["belief-mess3"]
+    return charts.result_chart(known, shipped_numbers(known)[1])
 
 
 def frequency_chart():

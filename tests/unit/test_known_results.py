@@ -6,7 +6,9 @@ import json
 import numpy as np
 import pytest
 
+from attnlab import charts
 from attnlab.command_line.cli import main
+from attnlab.comparisons.published import PUBLISHED
 from attnlab.generators import Markov
 from attnlab.known_results import (
     AGREES,
@@ -80,7 +82,7 @@ def test_numbers_come_from_finished_runs_by_setting_and_seed():
     one = Experiment(generator=Markov(), length=2, model=AttentionOptions(d_attn=2))
     two = dataclasses.replace(one, length=3)
     known = KnownResult(
-        "made-up", "", "", "", 1, {"ours": one, "theirs": two},
+        "made-up", "", "", "", {"ours": one, "theirs": two},
         (Check("", "ours", "accuracy"), Check("", "ours", "own"), Check("", "ours", "sum")),
         over_training={"sum": sum},
     )  # fmt: skip
@@ -109,6 +111,16 @@ def test_the_shipped_runs_have_five_seeds_on_which_nothing_was_tuned(name):
     assert not shown & set(known.tuned_on)
     for check in known.checks:
         assert set(check.numbers(numbers)) == shown
+
+
+def test_a_card_shows_all_runs_and_the_published_numbers_of_their_settings():
+    known = KNOWN_RESULTS["blog-post"]
+    tables = charts.result_chart(known, shipped_numbers(known)[1]).tables
+    assert len(tables["runs"]) == len(known.settings) * known.seeds
+    known_of = [PUBLISHED[*setting.split(", ")].english for setting in known.settings]
+    marks = tables["published"]
+    assert [known_of[round(place) - 1] for place in marks.place] == [*marks.value]
+    assert len(marks) == sum(each is not None for each in known_of)
 
 
 def _printed(capsys, *arguments):

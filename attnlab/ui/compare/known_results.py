@@ -1,9 +1,10 @@
 """The gallery of published results: claims, runs, and verdicts."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from attnlab import charts
@@ -11,8 +12,15 @@ from attnlab.comparisons.grid import MOST_SEEDS
 from attnlab.comparisons.many import run_all
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError, present
-from attnlab.known_results import AGREES, DISAGREES, KnownResult, Verdict, blog_post, overall
-from attnlab.known_results.shipped import shipped_numbers
+from attnlab.known_results import (
+    AGREES,
+    DISAGREES,
+    KnownResult,
+    Verdict,
+    blog_post,
+    overall,
+)
+from attnlab.known_results.shipped import shipped_minutes, shipped_numbers
 from attnlab.live.jobs import JobState
 from attnlab.runs.library import Library
 from attnlab.runs.run_summary import RunSummary
@@ -35,32 +43,70 @@ _VERDICTS = {
 _UNDECIDED = "The runs are inconclusive."
 # Seeds that are neither shown nor used to choose settings.
 _OWN_SEEDS, _FIRST_OWN, _LAST_SEED = 5, 20, 1_000_000
+_RULE = (
+    "The runs agree with a claim if, with 95 % confidence, more than half of all seeds lie in its "
+    "range. They disagree if fewer than half do."
+)
 
 
-def draw_known_result(known: KnownResult) -> None:
-    """Draw a published result: its claim, the verdict, and one picture for each part of it."""
+def draw_overview(results: Iterable[KnownResult]) -> None:
+    """Draw links to the cards of these results, by verdict."""
+    links: dict[str, list[str]] = {}
+    for known in results:
+        says = _says(known.verdicts(shipped_numbers(known)[1]))
+        links.setdefault(says, []).append(f"- [{known.title}](#{known.name})")
+    for column, (says, lines) in zip(st.columns(len(links)), links.items(), strict=True):
+        column.markdown("\n".join([f"**{says}**\n", *lines]))
+
+
+def draw_gallery(results: Sequence[KnownResult]) -> None:
+    """Draw the cards of these results, two beside each other."""
+    for at in range(0, len(results), 2):
+        for column, known in zip(st.columns(2), results[at : at + 2], strict=False):
+            with column:
+                _draw_card(known)
+
+
+def _draw_card(known: KnownResult) -> None:
+    """Draw a published result: its claim, the verdict, and one picture; the rest in panels."""
+    numbers = shipped_numbers(known)[1]
+    with st.container(border=True, height="stretch", key=f"known_{known.name}"):
+        st.header(known.title, anchor=known.name)
+        st.markdown(f"{known.claim} **{_says(known.verdicts(numbers))}**")
+        measure = known.checks[0].measure
+        means = (
+            f"{setting} {_show(float(np.mean([*of[measure].values()])))}"
+            for setting, of in numbers.items()
+            if measure in of
+        )
+        draw_chart(
+            charts.result_chart(known, numbers),
+            name=known.title,
+            alt=f"{charts.title_of(measure)}, mean over seeds: {', '.join(means)}.",
+        )
+        details = panel("Details", key=f"known_{known.name}_details", icon="list")
+        fragment(details(_draw_details), key=f"known_{known.name}_shipped")(known)
+        title = f"Run it here (about {shipped_minutes(known):.0f} min)"
+        run_here = panel(title, key=f"known_{known.name}_here", icon="play_arrow")
+        fragment(run_here(_draw_own_runs), key=f"known_{known.name}_own")(known)
+
+
+def _draw_details(known: KnownResult) -> None:
+    """Draw how a result was checked, and the verdict on each of its claims."""
     made, numbers = shipped_numbers(known)
     verdicts = known.verdicts(numbers)
-    with st.container(border=True, key=f"known_{known.name}"):
-        st.header(known.title, anchor=known.name)
-        st.markdown(f"{known.claim} **{_says(verdicts)}**")
-        if known.predicted:
-            st.markdown(f"**Predicted from the process alone:** {known.predicted}")
-        for verdict in verdicts:
-            _draw_verdict(verdict, known.title)
-        if known.differs:
-            st.caption(known.differs)
-        st.caption(f"Published in {known.source}.")
-        st.caption(
-            f"Runs: {_seeds_text(known.first_seed, known.first_seed + known.seeds - 1)}, {made}. "
-            f"Claims were fixed before these runs{_tuned(known)}."
-        )
-        with st.container(horizontal=True):
-            draw_train_menu(dict(known.settings), f"known_{known.name}_train")
-            if known is blog_post.RESULT:
-                st.page_link(QUESTION_PAGE, label="All its results", icon=":material/help_center:")
-        run_here = panel("Run it here", key=f"known_{known.name}_here", icon="play_arrow")
-        fragment(run_here(_draw_own_runs), key=f"known_{known.name}_own")(known)
+    st.caption(f"Published in {known.source}. {known.differs}")
+    if known.predicted:
+        st.markdown(f"**Predicted from the process alone:** {known.predicted}")
+    for verdict in verdicts:
+        _draw_verdict(verdict, known.title)
+    st.caption(_RULE)
+    st.caption(
+        f"Runs: {_seeds_text(known.first_seed, known.first_seed + known.seeds - 1)}, {made}. "
+        f"Claims were fixed before these runs{_tuned(known)}."
+    )
+    if known is blog_post.RESULT:
+        st.page_link(QUESTION_PAGE, label="All its results", icon=":material/help_center:")
 
 
 def _says(verdicts: Sequence[Verdict]) -> str:
@@ -82,21 +128,18 @@ def _draw_verdict(verdict: Verdict, title: str) -> None:
     check, share = verdict.check, present(verdict.share)
     low, high = (100 * end for end in share.ends)
     published = "" if check.published is None else f" Published: {check.published:g}."
-    left, right = st.columns([2, 3], vertical_alignment="center")
-    with left:
-        st.markdown(f"{check.claim} **{verdict.says.capitalize()}.**")
-        st.caption(
-            f"Mean {_show(present(verdict.mean).mean)}.{published} {verdict.within} of "
-            f"{len(verdict.numbers)} seeds are in the claimed range (95 % interval: "
-            f"{show_range(low, high, places=0)} % of all seeds)."
-        )
-    with right:
-        draw_chart(
-            charts.claim_chart(verdict),
-            name=f"{title}: {check.claim}",
-            alt=f"{charts.claim_title(check)} of each seed: "
-            + ", ".join(map(_show, verdict.numbers.values())),
-        )
+    st.markdown(f"{check.claim} **{verdict.says.capitalize()}.**")
+    draw_chart(
+        charts.claim_chart(verdict),
+        name=f"{title}: {check.claim}",
+        alt=f"{charts.claim_title(check)} of each seed: "
+        + ", ".join(map(_show, verdict.numbers.values())),
+    )
+    st.caption(
+        f"Mean {_show(present(verdict.mean).mean)}.{published} {verdict.within} of "
+        f"{len(verdict.numbers)} seeds are in the claimed range (95 % interval: "
+        f"{show_range(low, high, places=0)} % of all seeds)."
+    )
 
 
 def _show(number: float) -> str:
@@ -118,7 +161,7 @@ def _draw_own_runs(known: KnownResult) -> None:
             return
         make = partial(_train, own, session_library().library, limits())
         draw_job_buttons(name, "Train all", partial(start_job, name, make, of=own))
-    minutes = max(1, round(known.minutes * seeds / known.seeds))
+    minutes = max(1, round(shipped_minutes(known) * seeds / known.seeds))
     st.caption(
         f"{len(own.settings) * seeds} runs, about {minutes} min on two cores; runs in your library "
         f"are not trained again. On the command line: `attnlab reproduce {known.name}`."
@@ -134,6 +177,7 @@ def _draw_own_runs(known: KnownResult) -> None:
         return done / total, f"{done} of {total} runs"
 
     draw_job(name, draw, failed="Training", progress=progress)
+    draw_train_menu(dict(known.settings), f"{name}_train")
 
 
 def _problem(known: KnownResult, seeds: int) -> str:
