@@ -35,5 +35,5 @@ def shipped_numbers(known: KnownResult) -> tuple[Made, Numbers]:
 
 
 def shipped_minutes(known: KnownResult) -> float:
-    """Return how long the runs of a known result took on two cores, in minutes."""
+    """Return the processor time of the runs of a known result, in minutes."""
     return _shipped()[known.name]["minutes"]
