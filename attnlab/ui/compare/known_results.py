@@ -43,6 +43,8 @@ _VERDICTS = {
 _UNDECIDED = "The runs are inconclusive."
 # Seeds that are neither shown nor used to choose settings.
 _OWN_SEEDS, _FIRST_OWN, _LAST_SEED = 5, 20, 1_000_000
+# With three, Wilson's interval always includes one half.
+_FEWEST_TO_DECIDE = 4
 _RULE = (
     "The runs agree with a claim if, with 95 % confidence, more than half of all seeds lie in its "
     "range. They disagree if fewer than half do."
@@ -166,6 +168,8 @@ def _draw_own_runs(known: KnownResult) -> None:
         f"{len(own.settings) * seeds} runs, about {minutes} min on two cores; runs in your library "
         f"are not trained again. On the command line: `attnlab reproduce {known.name}`."
     )
+    if seeds < _FEWEST_TO_DECIDE:
+        st.caption(f"Fewer than {_FEWEST_TO_DECIDE} seeds cannot decide a claim.")
 
     def draw(state: JobState | None) -> None:
         if state is not None and state.latest:
