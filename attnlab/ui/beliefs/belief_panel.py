@@ -170,7 +170,7 @@ def _draw(snapshot: Snapshot) -> None:
     if snapshot.active:
         st.caption("The gap to the floor and steering appear when the run pauses or ends.")
         return
-    draw_together(moment.model, setup)
+    draw_together(experiment, target, moment.model, setup)
     draw_beside(experiment, target)
     if not is_belief:
         st.caption("Probe for the **belief** to see the gap to the floor and steering.")

@@ -1,5 +1,7 @@
 """The gap in nats on the Beliefs page: what is not represented, and what is not used."""
 
+from functools import partial
+
 import streamlit as st
 
 from attnlab.configuration.number_text import show_measured
@@ -14,9 +16,12 @@ from attnlab.ui.core.session import kept_result
 from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES
 
 
-def draw_together(model: AbstractModel, setup: ProbeSetup) -> None:
+def draw_together(
+    experiment: Experiment, target: str, model: AbstractModel, setup: ProbeSetup
+) -> None:
     """Draw R² of the probe of all sites side by side."""
-    together = kept_result("all_sites", model, id(setup), lambda: probe_all_sites(setup, model))
+    make = partial(probe_all_sites, setup, model)
+    together = kept_result("all_sites", model, (experiment, target), make)
     st.caption(f"A probe of all activations together reaches R² {show_score(together.score)}.")
 
 
@@ -32,7 +37,7 @@ def draw_gap(
         rows = activations(model, setup.test.sequences, [chosen.site])[chosen.site]
         return belief_gap(experiment.generator, model, chosen.trained.probe, rows, setup.test)
 
-    gap = kept_result("belief_gap", model, (id(setup), chosen.site), split)
+    gap = kept_result("belief_gap", model, (experiment, chosen.site), split)
     st.header("Why the loss is above the floor", anchor=False)
     with st.container(horizontal=True, gap="medium", key="belief_gap"):
         for label, value, stderr, explanation in (

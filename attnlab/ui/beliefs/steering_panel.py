@@ -53,7 +53,7 @@ def draw_steering(
     found = kept_result(
         "steered",
         model,
-        (id(setup), chosen.site, beliefs.tobytes()),
+        (experiment, chosen.site, beliefs.tobytes()),
         lambda: steer(model, chosen.trained.probe, chosen.site, tokens, beliefs),
     )
     injected = next_probs_of(process, beliefs)
