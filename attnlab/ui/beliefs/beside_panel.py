@@ -2,60 +2,74 @@
 
 import streamlit as st
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import present
 from attnlab.inspection import prepare_probes, probe_sites
-from attnlab.inspection.belief_probes import SiteProbe, check_can_probe
+from attnlab.inspection.belief_probes import SiteProbe
 from attnlab.runs.differences import label_of_change
-from attnlab.runs.storage import Run
+from attnlab.runs.library import LibraryError, Query
+from attnlab.runs.run_file_header import RunFileError
 from attnlab.training.experiment import Experiment
-from attnlab.ui.beliefs.course_panel import show_score, site_title
-from attnlab.ui.core.session import kept_result, session
+from attnlab.ui.beliefs.course_panel import can_probe, show_score, site_title
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.session import kept_result
+from attnlab.ui.core.session_library import session_library
+from attnlab.ui.library.table import name_of
 
 
 def draw_beside(experiment: Experiment, target: str) -> None:
-    """Draw the choice of an earlier run of the same process, and R² at every site of it."""
-    past = {
+    """Draw the choice of another run of the same process, and R² at every site of it."""
+    library = session_library().library
+    try:
+        entries = library.entries(Query(generator=experiment.generator.name))
+    except LibraryError:
+        # The page Library shows the error.
+        return
+    found = {
         each.number: each
-        for each in session().past_runs
-        if each.run is not None and _fits(each.experiment, experiment, target)
+        for each in entries
+        if each.has_model and _fits(each.experiment, experiment, target)
     }
-    if not past:
+    if not found:
         return
     number = st.selectbox(
         "beside another run",
-        list(past),
+        list(found),
         index=None,
-        placeholder="choose an earlier run of this process",
+        placeholder="choose a run of this process",
         format_func=lambda number: (
-            f"{past[number].name}: {label_of_change(experiment, past[number].experiment)}"
+            f"{name_of(found[number])}: {label_of_change(experiment, found[number].experiment)}"
         ),
-        key=f"beliefs_beside_{len(past)}",
+        key=f"beliefs_beside_{len(found)}",
         width=420,
+        help="The runs of the Library with the same process and length.",
     )
-    run: Run | None = None if number is None else past[number].run
-    if run is None:
+    if number is None:
         return
 
     def probe() -> tuple[SiteProbe, ...]:
+        run = present(library.run_of(number))
         return probe_sites(prepare_probes(run.experiment, target), run.state.model)
 
-    with st.spinner("Probing the other run …"):
-        sites = kept_result("beside", run.state.model, target, probe)
+    try:
+        with st.spinner("Probing the other run …"):
+            sites = kept_result("beside", None, (number, found[number].date, target), probe)
+    except (LibraryError, RunFileError) as error:
+        draw_error(str(error))
+        return
+    name = found[number].experiment.model.name
     st.table(
         {
             "activations after": [site_title(each.site) for each in sites],
-            f"R², {run.experiment.model.name}": [show_score(each.trained.score) for each in sites],
+            f"R², {name}": [show_score(each.trained.score) for each in sites],
             "before training": [show_score(each.untrained) for each in sites],
         }
     )
 
 
 def _fits(other: Experiment, experiment: Experiment, target: str) -> bool:
-    """Return whether another run has the same targets."""
-    if (other.generator, other.length) != (experiment.generator, experiment.length):
-        return False
-    try:
-        check_can_probe(other, target)
-    except OptionError:
-        return False
-    return True
+    """Return whether another run has the same targets, but is not the same run."""
+    return (
+        other != experiment
+        and (other.generator, other.length) == (experiment.generator, experiment.length)
+        and can_probe(other, target)
+    )

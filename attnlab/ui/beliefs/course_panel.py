@@ -8,13 +8,14 @@ import streamlit as st
 
 from attnlab.charts import Scale, distinct, level_table, lines_chart, series_table
 from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.options import OptionError
 from attnlab.inspection.belief_probes import (
     BEST,
     LAST_TOKEN,
     NEXT_TOKEN,
     ProbeSetup,
     SiteProbe,
-    has_beliefs,
+    check_can_probe,
     probe_sites,
 )
 from attnlab.inspection.probes import Score
@@ -54,6 +55,15 @@ def chosen_target() -> str:
     return st.session_state.get(TARGET, "belief")
 
 
+def can_probe(experiment: Experiment, target: str) -> bool:
+    """Return whether the experiment's model can be probed for the target."""
+    try:
+        check_can_probe(experiment, target)
+    except OptionError:
+        return False
+    return True
+
+
 def _course_of(experiment: Experiment) -> dict[int, dict[str, float]]:
     """Return R² by step and site, for the models of this experiment that were probed."""
     return course_of(_COURSE, (experiment, chosen_target()))
@@ -67,7 +77,7 @@ def note_scores(experiment: Experiment, step: int, sites: Sequence[SiteProbe]) -
 
 def missing(snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
     """Return the checkpoints that are not probed yet; none while the run trains."""
-    if not has_beliefs(snapshot.experiment.generator):
+    if not can_probe(snapshot.experiment, chosen_target()):
         return []
     return missing_models(_course_of(snapshot.experiment), snapshot)
 
