@@ -1,6 +1,6 @@
 """The picture of the Beliefs page: exact beliefs beside those that a probe finds in the model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,14 +17,16 @@ from attnlab.charts import (
     simplex_address,
     simplex_chart,
 )
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
 from attnlab.inspection import TARGETS, prepare_probes, probe_sites
 from attnlab.inspection.belief_probes import (
     ProbeSetup,
     SiteProbe,
+    check_can_probe,
     has_beliefs,
 )
+from attnlab.live.jobs import JobState
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.beliefs.attention_panel import draw_attention
@@ -46,17 +48,20 @@ from attnlab.ui.beliefs.steering_panel import (
     distinct_pasts,
     draw_steering,
 )
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.glossary import link_to
+from attnlab.ui.core.jobs import draw_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.train.bench import Bench
 from attnlab.ui.train.course import draw_over_training, result_shown
-from attnlab.ui.train.cursor import shown_moment, with_starting_point
+from attnlab.ui.train.cursor import shown_moment, with_starting_point, without_course
 
 _THUMBNAIL = 120
 # Fewer different points than this are drawn larger.
 _SPARSE = 200
 _ALL = "all"
+_SETUP = "probe_setup"
 _SITE, _POSITION, _CORNERS = "belief_site", "belief_position", "belief_corners"
 # What the pictures show, by target.
 _NOUNS = {
@@ -94,10 +99,13 @@ def _draw(snapshot: Snapshot) -> None:
     with controls:
         target = _choose_target(experiment.generator)
     try:
-        with st.spinner("Computing the exact beliefs …"):
-            setup = _setup_of(experiment, target)
+        check_can_probe(experiment, target)
     except OptionError as error:
         st.caption(str(error))
+        return
+    setup = _setup_of(snapshot, target)
+    if setup is None:
+        draw_job(_SETUP, _draw_preparing, failed="Preparing the probes")
         return
     moment = shown_moment(snapshot)
     probed = result_shown("probed", setup, snapshot, moment, partial(probe_sites, setup))
@@ -188,9 +196,26 @@ def _choose_target(process: AbstractGenerator) -> str:
     return st.selectbox("probe for", targets, key=TARGET, persist_state="session", width=150)
 
 
-def _setup_of(experiment: Experiment, target: str) -> ProbeSetup:
-    make = partial(prepare_probes, experiment, target)
-    return kept_result("probe_setup", None, (experiment, target), make)
+def _prepare(experiment: Experiment, target: str) -> Iterator[ProbeSetup]:
+    yield prepare_probes(experiment, target)
+
+
+def _setup_of(snapshot: Snapshot, target: str) -> ProbeSetup | None:
+    """Return what all probes share, or None while a job prepares it."""
+    of = without_course(snapshot.experiment), target
+    job = job_of(_SETUP)
+    if job is None or job.of != of:
+        # A run that trains had its turn in the queue; its probes must not wait until it ends.
+        start_job(_SETUP, partial(_prepare, *of), of=of, at_once=snapshot.active)
+    return present(job_of(_SETUP)).state().latest
+
+
+def _draw_preparing(state: JobState | None) -> None:
+    if state is None or state.done:
+        return
+    st.caption(f":material/hourglass_top: Preparing the probes … {state.message}")
+    if not state.running:
+        draw_button("Continue", f"{_SETUP}_go_on", "resume", present(job_of(_SETUP)).start)
 
 
 def _choose_corners(outputs: Sequence[str]) -> tuple[int, ...]:

@@ -27,7 +27,12 @@ def job_of(name: str) -> Job | None:
 
 
 def start_job(
-    name: str, make: Callable[[], Iterator[Any]], *, of: Any = None, rest: float = 0.0
+    name: str,
+    make: Callable[[], Iterator[Any]],
+    *,
+    of: Any = None,
+    rest: float = 0.0,
+    at_once: bool = False,
 ) -> None:
     """Start a job in the server's queue; pause and replace an earlier job of the same name.
 
@@ -36,9 +41,11 @@ def start_job(
         make: Creates the iterator to run; each item is the job's result so far.
         of: The subject of the job, which `job_of(name).of` returns.
         rest: Seconds to wait after each item.
+        at_once: Start without waiting in the queue.
     """
     forget_job(name)
-    job = session().jobs[name] = Job(make, of=of, queue=work_queue(), rest=rest)
+    queue = None if at_once else work_queue()
+    job = session().jobs[name] = Job(make, of=of, queue=queue, rest=rest)
     job.start()
 
 
