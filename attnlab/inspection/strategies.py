@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import jax
 import jax.random as jr
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -85,7 +84,7 @@ def references_of(
 
 def has_references(process: AbstractGenerator) -> bool:
     """Return whether a process names reference predictors."""
-    return bool(jax.eval_shape(lambda: process.references(process.start())))
+    return type(process).references is not AbstractGenerator.references
 
 
 class Strategies(NamedTuple):

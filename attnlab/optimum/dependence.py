@@ -15,8 +15,9 @@ from attnlab.optimum.sequences import Weighted, log_weights, predictives, weight
 
 # Each sampled sequence is evaluated once more for every position and replacement token.
 _SAMPLED = 1_000
-# With many tokens or positions there are fewer sequences: the work grows with the square of both.
-_MOST_REPLACED, _SHORT = 300_000, 64
+# With many tokens or positions there are fewer sequences: the work grows with the square of the
+# length, and the cube of the vocabulary.
+_MOST_REPLACED, _SHORT = 100_000, 64
 # A position is informative if its token changes the prediction by a thousandth in total variation,
 # far above float32 rounding, and by a twentieth of the largest change: without the latter, a
 # dependence that decays with distance would have no end.
@@ -235,10 +236,12 @@ def _effects(
     possible = weight > 0
     probs = np.where(possible[:, :, None], probs, 0)
     # How much each token at the key changes the prediction, averaged over the token there.
-    moves = sum(
-        share_here * _total_variation(probs, here)
-        for share_here, here in zip(share, probs, strict=True)
-    )
+    moves = np.zeros(weight.shape)
+    for one in np.flatnonzero(possible.any(axis=1)):
+        # The total variation is symmetric, so each pair of tokens is compared once.
+        moved = _total_variation(probs[:one], probs[one])
+        moves[:one] += share[one] * moved
+        moves[one] += (share[:one] * moved).sum(axis=0)
     drawn = replaced_by @ possible
     replacement = replaced_by @ (possible * moves) / np.where(drawn > 0, drawn, 1)
     without = (share[:, :, None] * probs).sum(axis=0)
