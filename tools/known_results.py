@@ -16,7 +16,7 @@ from pathlib import Path
 from attnlab import known_results
 from attnlab.comparisons.many import run_all
 from attnlab.known_results import KNOWN_RESULTS
-from attnlab.known_results.entry import KnownResult
+from attnlab.known_results.entry import KnownResult, Plot
 from attnlab.known_results.shipped import FILE
 from tools.published import made
 
@@ -54,7 +54,15 @@ def _record(known: KnownResult) -> dict:
     for verdict in known.verdicts(numbers):
         print(f"{verdict.says}: {verdict.check.claim} {[*verdict.numbers.values()]}", flush=True)
     when = dataclasses.asdict(made(f"{os.cpu_count()} cores"))
-    return {"made": when, "minutes": minutes, "numbers": numbers}
+    record = {"made": when, "minutes": minutes, "numbers": numbers}
+    first = next(each for each in results if each.experiment == runs[0])
+    plots = [_rounded(plot) for plot in known.plots(first)]
+    return record | ({"plots": plots} if plots else {})
+
+
+def _rounded(plot: Plot) -> dict:
+    points = [(name, round(x, _DIGITS), round(y, _DIGITS)) for name, x, y in plot.points]
+    return plot._asdict() | {"points": points}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Claims about a number of every run: the runs, the claimed range, and the published number."""
+"""Claims about a number of every run, beside the claimed range; and the pictures of one run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -7,13 +7,15 @@ import altair as alt
 import pandas as pd
 
 from attnlab.charts.dots import BELOW, row_axis, title_of, with_rows
-from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once, sized
 from attnlab.charts.heatmap import tip
+from attnlab.charts.lines import Scale, distinct, lines_chart, series_table
 from attnlab.charts.style import GROUND, HUES, INK
-from attnlab.known_results import Check, KnownResult, Numbers, Verdict
+from attnlab.known_results import Check, KnownResult, Numbers, Plot, Verdict
 
 # Height in pixels of few rows; half the height of a range, in rows.
 _HEIGHT, _HALF = 100, 0.24
+_PLOT_HEIGHT = 220
 # Space beside the numbers, as a share of their range.
 _BESIDE = 0.12
 
@@ -130,3 +132,39 @@ def _claims(
         .mark_point(color=INK, **look),
         least=_HEIGHT,
     )
+
+
+def plot_chart(plot: Plot) -> Drawing:
+    """Draw a picture of a known result."""
+    table = pd.DataFrame(plot.points, columns=["name", "at", "value"])
+    if plot.look != "line":
+        return _points(table, look=plot.look, x=plot.x, y=plot.y)
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for name, *at in plot.points:
+        lines.setdefault(name, []).append((at[0], at[1]))
+    return lines_chart(
+        pd.concat(series_table(name, *zip(*line, strict=True)) for name, line in lines.items()),
+        x=Scale(plot.x, ",d", ",d", kind="log"),
+        y=Scale(plot.y, ".3f"),
+        series=distinct(lines),
+        look="line",
+        tips=(),
+        height=_PLOT_HEIGHT,
+    )
+
+
+@drawn_once
+def _points(table: Rows, *, look: str, x: str, y: str) -> Chart:
+    """Draw bars, or each point as its name."""
+    base = alt.Chart(table).encode(tooltip=[tip("at:Q", x), tip("value:Q", y, ".3f")])
+    if look == "bar":
+        axis = alt.Axis(labelAngle=0, labelOverlap=True)
+        bars = base.encode(x=alt.X("at:O", title=x, axis=axis), y=alt.Y("value:Q", title=y))
+        return bars.mark_bar(color=HUES.learned).properties(height=_PLOT_HEIGHT)
+    padded = alt.Scale(zero=False, padding=14)
+    named = base.encode(
+        x=alt.X("at:Q", title=x, scale=padded),
+        y=alt.Y("value:Q", title=y, scale=padded),
+        text="name:N",
+    )
+    return sized(named.mark_text(color=HUES.learned), _PLOT_HEIGHT, _PLOT_HEIGHT)

@@ -7,6 +7,7 @@ from attnlab.known_results import (
     belief_rrxor,
     blog_post,
     bottleneck,
+    grokking,
     induction_heads,
     markov_phases,
     recall_of_pairs,
@@ -19,6 +20,7 @@ from attnlab.known_results.entry import (
     Check,
     KnownResult,
     Numbers,
+    Plot,
     Verdict,
     overall,
     verdict_on,
@@ -32,6 +34,7 @@ __all__ = [
     "Check",
     "KnownResult",
     "Numbers",
+    "Plot",
     "Verdict",
     "blog_post",
     "overall",
@@ -50,6 +53,7 @@ KNOWN_RESULTS = MappingProxyType(
             train_short,
             belief_mess3,
             belief_rrxor,
+            grokking,
         )
     }
 )

@@ -101,6 +101,25 @@ def overall(verdicts: Iterable[Verdict]) -> str:
     return next(says for says in (DISAGREES, OPEN, AGREES) if says in found)
 
 
+class Plot(NamedTuple):
+    """A picture of one shipped run as plain numbers, drawn by `charts.plot_chart`.
+
+    Attributes:
+        title: What it shows.
+        look: `line`, one for each name, over a logarithmic axis; `bar`; or `name`, a square in
+            which each point is drawn as its name.
+        x: The title of the horizontal axis.
+        y: That of the vertical axis.
+        points: Name, x and y of each point.
+    """
+
+    title: str
+    look: str
+    x: str
+    y: str
+    points: tuple[tuple[str, float, float], ...]
+
+
 @dataclasses.dataclass(frozen=True)
 class KnownResult:
     """A published result, and the runs that show whether it is found here.
@@ -121,6 +140,8 @@ class KnownResult:
             metric; by default it is the last value.
         published: The published number of the first claim's measure, by setting, where the claims
             have none.
+        plots: Yields the pictures of a run. Those of the first run of the first setting are
+            shipped.
         predicted: What theory says before any run, or "".
         differs: How the setting differs from the published one, or "".
         first_seed: The runs have this seed and the following ones.
@@ -138,6 +159,7 @@ class KnownResult:
     checkpoints: tuple[int, ...] = ()
     over_training: Mapping[str, OverTraining] = dataclasses.field(default_factory=dict)
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    plots: Callable[[RunSummary], Iterable[Plot]] = lambda _: ()
     predicted: str = ""
     differs: str = ""
     first_seed: int = 10

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from attnlab.comparisons.published import Made
-from attnlab.known_results.entry import KnownResult, Numbers
+from attnlab.known_results.entry import KnownResult, Numbers, Plot
 
 FILE = "shipped.json"
 
@@ -37,3 +37,13 @@ def shipped_numbers(known: KnownResult) -> tuple[Made, Numbers]:
 def shipped_minutes(known: KnownResult) -> float:
     """Return the processor time of the runs of a known result, in minutes."""
     return _shipped()[known.name]["minutes"]
+
+
+def shipped_plots(known: KnownResult) -> tuple[Plot, ...]:
+    """Return the shipped pictures of a known result."""
+    plots = _shipped()[known.name].get("plots", ())
+    return tuple(Plot(**plot | {"points": _points(plot["points"])}) for plot in plots)
+
+
+def _points(points: list) -> tuple[tuple[str, float, float], ...]:
+    return tuple((name, float(x), float(y)) for name, x, y in points)

@@ -14,6 +14,7 @@ from attnlab.generators import (
     Induction,
     Markov,
     Mess3,
+    ModularAddition,
     NDays,
     RandomRandomXor,
     Recall,
@@ -31,7 +32,7 @@ from attnlab.models import (
 )
 from attnlab.positions import Learned, Rotary, Scalar
 from attnlab.training.experiment import Experiment
-from attnlab.training.optimisers import WarmUpCosine
+from attnlab.training.optimisers import AdamW, WarmUpCosine
 from attnlab.training.steps import Training
 
 
@@ -243,6 +244,33 @@ _IN_CONTEXT = {
     ),
 }
 
+# Four tenths of the 37² pairs are the test.
+_GROKKING = {
+    "grokking": Preset(
+        "Generalisation",
+        "Grokking: memorise first, add later",
+        "A transformer memorises sums modulo 37. Long after that, weight decay makes it add.",
+        Experiment(
+            generator=ModularAddition(),
+            model=TransformerOptions(
+                heads=4,
+                d_attn=16,
+                d_model=64,
+                mlp_width=128,
+                normalisation="none",
+            ),
+            training=Training(
+                optimiser=AdamW(weight_decay=1.0),
+                batch_mode="full",
+                steps=5_000,
+                split="distinct",
+                train_size=821,
+                test_size=548,
+            ),
+        ),
+    ),
+}
+
 
 class _Switch(NamedTuple):
     """A change of options of the model or of the training, and the accuracies after it.
@@ -373,7 +401,7 @@ def _all_presets() -> dict[str, Preset]:
             "memorise 5,000 fixed ones.",
             experiment,
         )
-    return presets | _TASKS | _BELIEFS | _IN_CONTEXT
+    return presets | _TASKS | _BELIEFS | _IN_CONTEXT | _GROKKING
 
 
 PRESETS = MappingProxyType(_all_presets())

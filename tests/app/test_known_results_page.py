@@ -4,6 +4,7 @@ import dataclasses
 
 from attnlab import known_results
 from attnlab.known_results import KNOWN_RESULTS
+from attnlab.known_results.shipped import shipped_plots
 from tests.app.lessons import charts, open_page, texts
 from tests.unit.made_up_results import with_training
 
@@ -17,7 +18,8 @@ def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel():
         page.session_state[f"known_{known.name}_details"] = True
     page.run()
     checks = [check for known in KNOWN_RESULTS.values() for check in known.checks]
-    assert len(charts(page)) == len(KNOWN_RESULTS) + len(checks)
+    plots = [plot for known in KNOWN_RESULTS.values() for plot in shipped_plots(known)]
+    assert len(charts(page)) == len(KNOWN_RESULTS) + len(checks) + len(plots)
     for check in checks:
         assert check.claim in texts(page)
 

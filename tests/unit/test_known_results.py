@@ -20,7 +20,8 @@ from attnlab.known_results import (
     overall,
     verdict_on,
 )
-from attnlab.known_results.shipped import shipped_numbers
+from attnlab.known_results.grokking import RESULT, delay
+from attnlab.known_results.shipped import shipped_numbers, shipped_plots
 from attnlab.models import AttentionOptions
 from attnlab.training.experiment import Experiment
 from tests.unit.made_up_results import finished
@@ -121,6 +122,23 @@ def test_a_card_shows_all_runs_and_the_published_numbers_of_their_settings():
     marks = tables["published"]
     assert [known_of[round(place) - 1] for place in marks.place] == [*marks.value]
     assert len(marks) == sum(each is not None for each in known_of)
+
+
+def test_the_delay_of_grokking_is_a_ratio_of_steps():
+    steps = RESULT.checkpoints
+    found = [0.0] * 10 + [1.0] * 20 + [2.0] * (len(steps) - 30)
+    assert delay(found) == steps[30] / steps[10]
+    assert delay([0.0] * 10 + [1.0] * (len(steps) - 10)) == steps[-1] / steps[10]
+
+
+def test_the_pictures_of_grokking_are_those_of_one_run():
+    accuracy, norm, power, circle = shipped_plots(RESULT)
+    last = {name: y for name, _, y in accuracy.points}
+    _, numbers = shipped_numbers(RESULT)
+    assert last["test"] == numbers["weight decay"]["accuracy"][RESULT.first_seed]
+    assert len(norm.points) == len(RESULT.checkpoints)
+    assert sum(share for _, _, share in power.points) == pytest.approx(1, abs=1e-3)
+    assert [name for name, _, _ in circle.points] == [str(number) for number in range(37)]
 
 
 def _printed(capsys, *arguments):

@@ -20,7 +20,7 @@ from attnlab.known_results import (
     blog_post,
     overall,
 )
-from attnlab.known_results.shipped import shipped_minutes, shipped_numbers
+from attnlab.known_results.shipped import shipped_minutes, shipped_numbers, shipped_plots
 from attnlab.live.jobs import JobState
 from attnlab.runs.library import Library
 from attnlab.runs.run_summary import RunSummary
@@ -102,6 +102,7 @@ def _draw_details(known: KnownResult) -> None:
         st.markdown(f"**Predicted from the process alone:** {known.predicted}")
     for verdict in verdicts:
         _draw_verdict(verdict, known.title)
+    _draw_plots(known)
     st.caption(_RULE)
     st.caption(
         f"Runs: {_seeds_text(known.first_seed, known.first_seed + known.seeds - 1)}, {made}. "
@@ -109,6 +110,20 @@ def _draw_details(known: KnownResult) -> None:
     )
     if known is blog_post.RESULT:
         st.page_link(QUESTION_PAGE, label="All its results", icon=":material/help_center:")
+
+
+def _draw_plots(known: KnownResult) -> None:
+    """Draw the pictures of one shipped run."""
+    for number, plot in enumerate(shipped_plots(known)):
+        if number == 0:
+            setting = next(iter(known.settings))
+            st.markdown(f"**One of these runs** ({setting}, seed {known.first_seed})")
+        st.caption(plot.title)
+        draw_chart(
+            charts.plot_chart(plot),
+            name=f"{known.title}: {plot.title}",
+            alt=f"{plot.title}: {plot.y} by {plot.x}, {len(plot.points)} points.",
+        )
 
 
 def _says(verdicts: Sequence[Verdict]) -> str:
