@@ -43,6 +43,7 @@ from attnlab.inspection.measures import (
     measure_label,
     untrained_belief_r2,
 )
+from attnlab.inspection.path_cuts import PathCut, path_cuts
 from attnlab.inspection.predictions import (
     Comparison,
     Transitions,
@@ -100,6 +101,7 @@ __all__ = [
     "LikelihoodRatioTest",
     "LossAtLength",
     "Measure",
+    "PathCut",
     "Probe",
     "ProbeResult",
     "Quality",
@@ -138,6 +140,7 @@ __all__ = [
     "loss_at_length",
     "measure_label",
     "model_at_length",
+    "path_cuts",
     "predicted_decay",
     "prepare_probes",
     "probe",

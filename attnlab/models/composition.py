@@ -1,11 +1,13 @@
-"""Why a head attends: its score as a sum over parts of the query's row and of the key's row."""
+"""Why a head attends: the parts of its score, and what it reads from the heads below."""
 
+from operator import attrgetter
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.attention import scale_factor
 from attnlab.configuration.numerics import fixed_numerics
@@ -13,6 +15,9 @@ from attnlab.models.base import AbstractModel
 from attnlab.models.parts import in_normalised
 from attnlab.models.transformer import Transformer
 from attnlab.positions import AbstractScorePosition
+
+# The inputs of a head that a path can reach.
+INPUTS = ("query", "key", "value")
 
 
 class ScoreParts(NamedTuple):
@@ -107,3 +112,46 @@ def _without_zeros(
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "some d_attn"]]:
     kept = np.flatnonzero(rows.any(axis=1))
     return tuple(names[at] for at in kept), rows[kept]
+
+
+def logits_without_path(
+    model: Transformer,
+    tokens: Int[Array, " length"],
+    *,
+    layer: int,
+    reader: int | Int[Array, ""],
+    writer: int | Int[Array, ""],
+    cut: Bool[Array, " inputs"],
+) -> Float[Array, "length vocab"]:
+    """Return the logits if a head does not read what one head of the layer below wrote.
+
+    Its cut inputs are computed from the normalised residual stream minus the output of the writer.
+    Everything else reads the whole stream: the other heads, the MLPs, and the logits.
+
+    Args:
+        model: A transformer whose `logits_are_a_sum`.
+        tokens: The visible tokens.
+        layer: Layer of the reader, counted from 0; at least 1.
+        reader: The head that reads.
+        writer: The head of the layer below.
+        cut: Which of the reader's `INPUTS` are cut.
+
+    References:
+        Wang et al. (2022), "Interpretability in the wild", on path patching.
+    """
+    options, places = model.options, jnp.arange(len(tokens))
+    below, above = model.layers[layer - 1 : layer + 1]
+    before, rows = model.read_by_layers(tokens)[layer - 1 : layer + 1]
+    written = jax.vmap(lambda place: below.written(before, place, options)[0][writer])(places)
+    parts = above.parts(rows, places, options)
+    without = above.parts(rows - written, places, options)
+    is_reader = (jnp.arange(options.heads) == reader)[:, None, None]
+    for name, is_cut in zip(INPUTS, cut, strict=True):
+        of = attrgetter(name)
+        chosen = jnp.where(is_reader & is_cut, of(without), of(parts))
+        parts = eqx.tree_at(of, parts, chosen)
+    outputs, _ = jax.vmap(lambda head: head.attended(options.score))(parts)
+    rows = above.finished(rows, outputs, options)
+    for later in model.layers[layer + 1 :]:
+        rows = later(rows, places, options)[0]
+    return model.logits(rows)

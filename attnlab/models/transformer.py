@@ -250,7 +250,7 @@ class Transformer(AbstractModel):
         key: int,
         kind: str = "self",
     ) -> CellArithmetic:
-        rows = self._read_by_layers(tokens)[layer]
+        rows = self.read_by_layers(tokens)[layer]
         parts = self.layers[layer].parts(rows, jnp.array([query]), self.options)
         return jax.tree.map(lambda leaf: leaf[head], parts).cell(key, self.options.score)
 
@@ -284,7 +284,7 @@ class Transformer(AbstractModel):
 
         They are the token, the position, each head, and the rest of each layer.
         """
-        embedding, read = self.embedding(), self._read_by_layers(tokens)
+        embedding, read = self.embedding(), self.read_by_layers(tokens)
         parts = {"token": embedding.tokens[tokens[place]], "position": embedding.positions[place]}
         for number, (layer, rows) in enumerate(zip(self.layers[:layers], read, strict=False), 1):
             heads, rest = layer.written(rows, place, self.options)
@@ -304,7 +304,7 @@ class Transformer(AbstractModel):
             [jax.vmap(of_head)(layer.copied(tokens, self.options)) for layer in self.layers]
         )
 
-    def _read_by_layers(self, tokens: Int[Array, " length"]) -> list[Float[Array, "length width"]]:
+    def read_by_layers(self, tokens: Int[Array, " length"]) -> list[Float[Array, "length width"]]:
         """Return the rows that each layer reads, at all positions."""
         read = [self._embedded(jax.nn.one_hot(tokens, self.vocab))]
         for layer in self.layers[:-1]:

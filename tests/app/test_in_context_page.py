@@ -8,8 +8,8 @@ from tests.app.conftest import APP
 
 PAGE = "pages/in_context.py"
 SETTINGS = {
-    "generator": "in-context-markov", "length": 6, "model": "transformer", "transformer_heads": 2,
-    "transformer_layers": 1, "transformer_d_model": 8, "transformer_mlp_width": 0, "loss": "next",
+    "generator": "in-context-markov", "length": 6, "model": "transformer", "transformer_heads": 1,
+    "transformer_layers": 2, "transformer_d_model": 8, "transformer_mlp_width": 0, "loss": "next",
     "steps": 20, "batch": 20, "test_size": 100, "data": "fresh",
 }  # fmt: skip
 
@@ -39,18 +39,20 @@ def test_heads_and_references_of_a_run(app):
     (heads,) = [each.value for each in app.table if "prefix match" in each.value]
     # The true sources of a table in the context are the prefix matches.
     assert heads.columns.tolist() == ["prefix match", "previous token", "copying"]
-    assert heads.index.tolist() == ["L1 H1", "L1 H2"]
+    assert heads.index.tolist() == ["L1 H1", "L2 H1"]
     for panel in ("head_text", "without_heads", "clamp_panel"):
         app.session_state[panel] = True
     app.run()
     assert not app.exception
     alts = {each.proto.alt for each in app.get("vega_lite_chart")}
     assert any("3 reference predictors" in alt for alt in alts)
-    assert any("Score of L1 H2 in its parts" in alt for alt in alts)
+    assert any("Score of L2 H1 in its parts" in alt for alt in alts)
     (losses,) = [each.value for each in app.table if "zeroed" in each.value]
     assert losses.index.tolist() == [
-        "the model", "without L1 H1", "without L1 H2", "uniform", "in-context unigram", "optimal"
+        "the model", "without L1 H1", "without L2 H1", "uniform", "in-context unigram", "optimal"
     ]  # fmt: skip
+    (paths,) = [each.value for each in app.table if "query" in each.value]
+    assert paths.index.tolist() == ["without L1 H1"]
     assert app.button(key="clamp_start").label == "Train with this clamp"
     before = texts(app)
     app.select_slider(key="shown_step").set_value(0).run()

@@ -93,8 +93,14 @@ def silu(x):
 ACTIVATIONS = {"gelu": gelu, "relu": lambda x: np.maximum(x, 0), "silu": silu, "tanh": np.tanh}
 
 
-def transformer_forward(model, tokens, *, positions, turn=None, bias_of=lambda head: None):
-    """(logits, patterns by layer and head) of a stack, head after head."""
+def transformer_forward(
+    model, tokens, *, positions, turn=None, bias_of=lambda head: None, cut=None
+):
+    """(logits, patterns by layer and head) of a stack, head after head.
+
+    With `cut` = (layer, reader, writer, names), the reader's inputs of these names are computed
+    without what the writer of the layer below has added to the rows.
+    """
     options = model.options
     factor = {
         "1/sqrt(d)": options.d_attn**-0.5, "none": 1.0, "temperature": 1 / options.temperature
@@ -107,23 +113,30 @@ def transformer_forward(model, tokens, *, positions, turn=None, bias_of=lambda h
     def affine(inputs, projection):
         return inputs @ as_float64(projection.weight) + as_float64(projection.bias)
 
-    for layer in model.layers:
+    written = []
+    for number, layer in enumerate(model.layers):
         pre, post = (options.normalisation == name for name in ("pre", "post"))
         inputs = layer_norm(rows, layer.normalisations[0]) if pre else rows
-        mixed, of_layer = as_float64(layer.output.bias), []
+        mixed, of_layer, below, written = as_float64(layer.output.bias), [], written, []
         for head in range(options.heads):
             width = options.d_value or options.d_attn
             compared = slice(head * options.d_attn, (head + 1) * options.d_attn)
             read = slice(head * width, (head + 1) * width)
-            query, key = (affine(inputs, part)[:, compared] for part in (layer.query, layer.key))
-            value = affine(inputs, layer.value)[:, read]
+            seen = dict.fromkeys(("query", "key", "value"), inputs)
+            if cut is not None and cut[:2] == (number, head):
+                without = rows - below[cut[2]]
+                without = layer_norm(without, layer.normalisations[0]) if pre else without
+                seen |= dict.fromkeys(cut[3], without)
+            query, key = (affine(seen[n], getattr(layer, n))[:, compared] for n in ("query", "key"))
+            value = affine(seen["value"], layer.value)[:, read]
             if turn is not None:
                 query, key = turn(query), turn(key)
             output, pattern = attention_of(
                 query, key, value, mask=options.mask, scale=factor, bias=bias_of(head),
                 score=SCORES_OF[options.score],
             )  # fmt: skip
-            mixed = mixed + output @ as_float64(layer.output.weight)[read]
+            written.append(output @ as_float64(layer.output.weight)[read])
+            mixed = mixed + written[-1]
             of_layer.append(pattern)
         patterns.append(of_layer)
         rows = rows + mixed if options.residual == "with" else mixed

@@ -75,7 +75,8 @@ def _draw(snapshot: Snapshot) -> None:
         with right:
             draw_head_table(measured, course)
         if measured.heads:
-            draw_text(experiment, moment.model, measured, course, snapshot.probes[0])
+            at_rest = None if snapshot.active else references
+            draw_text(experiment, moment.model, measured, course, snapshot.probes[0], at_rest)
         if measured.heads and moment.is_now and not snapshot.active:
             draw_ablations(references, moment.model, measured, course)
             draw_clamp(snapshot, measured.heads)

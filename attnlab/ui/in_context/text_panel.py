@@ -4,20 +4,22 @@ import html
 from collections.abc import Collection, Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from jaxtyping import Float
 
 from attnlab.charts import HUES, SIGNED, matrix_chart, matrix_table
-from attnlab.configuration.number_text import show_percent
-from attnlab.inspection import HeadScore, role_of
+from attnlab.configuration.number_text import show_measured, show_percent
+from attnlab.inspection import HeadScore, References, path_cuts, role_of
 from attnlab.models import AbstractModel
-from attnlab.models.composition import score_parts
+from attnlab.models.composition import INPUTS, score_parts
 from attnlab.models.inside import trace_of
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.display import on_dark
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.session import kept_result
 from attnlab.ui.in_context.heads_panel import head_title, true_sources_of
 from attnlab.ui.in_context.measures import Course, Measured
 
@@ -37,8 +39,12 @@ def draw_text(
     measured: Measured,
     course: Course,
     tokens: np.ndarray,
+    references: References | None,
 ) -> None:
-    """Draw the sequence once for each head, shaded by its attention from the chosen token."""
+    """Draw the sequence once for each head, shaded by its attention from the chosen token.
+
+    With `references`, the effect of each path into a head is measured on their sequences.
+    """
     word, vocabulary = experiment.generator.position_word, experiment.generator.vocabulary
     symbols = [vocabulary.symbols[token] for token in tokens]
     # Many tokens scroll, so that the strips below stay near.
@@ -64,7 +70,9 @@ def draw_text(
         f"Shading: share of attention from the framed {word}. Underlined: the true sources of the "
         f"next {word}."
     )
-    _draw_composition(model, measured.heads, patterns, tokens, symbols, query)
+    score = _draw_composition(model, measured.heads, patterns, tokens, symbols, query)
+    if references is not None and score.layer > 1:
+        _draw_path_cuts(references, model, score)
 
 
 def _draw_composition(
@@ -74,8 +82,8 @@ def _draw_composition(
     tokens: np.ndarray,
     symbols: Sequence[str],
     query: int,
-) -> None:
-    """Draw the parts of the score of one head between the query and a key."""
+) -> HeadScore:
+    """Draw the parts of the score of one head between the query and a key; return the head."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         # The last head is in the last layer, whose input has the most parts.
         score = heads[
@@ -102,7 +110,7 @@ def _draw_composition(
         found = score_parts(model, tokens, layer=layer, head=head, query=query, key=key)
     if found is None:
         st.caption("The attention score of this model cannot be split into parts.")
-        return
+        return score
     most = float(np.abs(found.scores).max())
     names = _short(found.query), _short(found.key)
     total = found.scores.sum() + found.bias
@@ -127,6 +135,33 @@ def _draw_composition(
         f"The parts sum to the score before the softmax, {total:.2f}{position}.",
         help="The sum is exact. Normalisation divides all parts at a position by one number, which "
         "depends on all of them.",
+    )
+    return score
+
+
+def _draw_path_cuts(references: References, model: AbstractModel, score: HeadScore) -> None:
+    """Draw a table of the effects of each path from the layer below into one head."""
+    place = score.layer - 1, score.head - 1
+    with st.spinner("Cutting each path …"):
+        found = kept_result(
+            "path_cuts",
+            model,
+            place,
+            lambda: path_cuts(references, model, layer=place[0], head=place[1]),
+        )
+    if found is None:
+        return
+    rows: dict[str, dict[str, str]] = {}
+    for cut in found:
+        change = show_measured(cut.change, cut.change_stderr) if cut.change_stderr else "unchanged"
+        rows.setdefault(f"without L{place[0]} H{cut.writer + 1}", {})[cut.into] = change
+    st.markdown(f"**What {head_title(score)} reads from the heads below**")
+    st.table(pd.DataFrame.from_dict(rows, orient="index", columns=list(INPUTS)))
+    st.caption(
+        f"Change of the expected loss in nats if {head_title(score)} does not read that head in "
+        "its query, key or value, ± one standard error over the same sequences.",
+        help="Path patching: this input is computed from the residual stream minus the output of "
+        "the head below. All other parts of the model read the whole residual stream.",
     )
 
 
