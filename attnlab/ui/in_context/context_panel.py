@@ -1,11 +1,17 @@
 """The charts of the In context page: loss by position, heads, and the algorithm that is nearest."""
 
+from functools import partial
+
 import streamlit as st
 
+from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.inspection.predictions import check_predicts_all
 from attnlab.inspection.strategies import has_references
+from attnlab.known_results import KNOWN_RESULTS
+from attnlab.known_results.shipped import shipped_numbers
 from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import Experiment
 from attnlab.ui.in_context.ablation_panel import draw_ablations
 from attnlab.ui.in_context.clamp_panel import draw_clamp
 from attnlab.ui.in_context.heads_panel import draw_head_map, draw_head_table, draw_heads
@@ -58,25 +64,53 @@ def _draw(snapshot: Snapshot) -> None:
     moment = shown_moment(snapshot)
     step, measured, course = measured_at(snapshot, references, moment)
     word = experiment.generator.position_word
+    loss = partial(draw_loss_by_position, references, measured, step, word)
+    head_map = partial(draw_head_map, experiment, moment.model, measured, snapshot.probes[0])
+    charts = [
+        loss,
+        partial(draw_heads, measured, course),
+        partial(draw_distances, references, course),
+        partial(draw_mixture, references, measured, course, step),
+        head_map,
+        partial(draw_head_table, measured, course),
+    ]
     with st.container(key="in_context_charts"):
-        left, right = st.columns(2, gap="medium")
-        with left:
-            draw_loss_by_position(references, measured, step, word)
-        with right:
-            draw_heads(measured, course)
-        left, right = st.columns(2, gap="medium")
-        with left:
-            draw_distances(references, course)
-        with right:
-            draw_mixture(references, measured, course, step)
-        left, right = st.columns(2, gap="medium")
-        with left:
-            draw_head_map(experiment, moment.model, measured, snapshot.probes[0])
-        with right:
-            draw_head_table(measured, course)
+        if len(course.steps) == 1:
+            # Curves over training would have one point.
+            charts = [loss, head_map]
+        if not snapshot.step and not snapshot.active:
+            st.caption(
+                ":material/play_circle: **The model is not trained yet**; the references need no "
+                "training. Press **Start** to see which reference it approaches, and what its "
+                "heads attend to."
+            )
+        for at in range(0, len(charts), 2):
+            for column, draw in zip(st.columns(2, gap="medium"), charts[at : at + 2], strict=True):
+                with column:
+                    draw()
+        _draw_over_seeds(experiment)
         if measured.heads:
             at_rest = None if snapshot.active else references
             draw_text(experiment, moment.model, measured, course, snapshot.probes[0], at_rest)
         if measured.heads and moment.is_now and not snapshot.active:
             draw_ablations(references, moment.model, measured, course)
             draw_clamp(snapshot, measured.heads)
+
+
+def _draw_over_seeds(experiment: Experiment) -> None:
+    """Draw the numbers of the known result about the process, which has runs with more seeds."""
+    for known in KNOWN_RESULTS.values():
+        if experiment.generator not in {each.generator for each in known.settings.values()}:
+            continue
+        measure, numbers = known.checks[0].measure, shipped_numbers(known)[1]
+        found = {name: of[measure].values() for name, of in numbers.items() if measure in of}
+        # Some numbers are counts of steps.
+        places = 3 if max(map(max, found.values())) < 10 else 0
+        ranges = (
+            f"{name} {show_range(min(each), max(each), places=places)}"
+            for name, each in found.items()
+        )
+        st.caption(
+            f"One run is one seed. {measure.capitalize()} over {known.seeds} seeds: "
+            f"{', '.join(ranges)} ([Known results](known_results#{known.name}))."
+        )
