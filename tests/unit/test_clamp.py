@@ -15,6 +15,7 @@ from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import EvaluationEvent, run
 from attnlab.training.optimisers import Sgd
 from attnlab.training.steps import Training
+from attnlab.ui.in_context.clamp_panel import Clamped, pairs_of
 
 SMALL = Experiment(
     generator=Induction(letters=3, repeats="half"),
@@ -81,3 +82,16 @@ def test_what_cannot_be_clamped_is_refused():
         next(run_clamped(SMALL, off, step=6))
     with pytest.raises(OptionError, match="Give functions"):
         next(run_clamped(SMALL, Edit(0, 0, jax.numpy.zeros((5, 5)))))
+
+
+def test_each_seed_has_a_free_and_a_clamped_run():
+    first, second = SMALL, dataclasses.replace(SMALL, seed=SMALL.seed + 1)
+    head = clamp(SMALL, layer=0, head=1, at="previous token")
+
+    def curve(events):
+        return tuple((each.step, each.evaluation) for each in results(events))
+
+    *_, found = pairs_of(Clamped(SMALL, 0, 1, "previous token", 0, seeds=2), curve(run(first)))
+    assert found == tuple(
+        (curve(run(each)), curve(run_clamped(each, head))) for each in (first, second)
+    )

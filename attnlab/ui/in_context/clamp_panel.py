@@ -1,6 +1,7 @@
-"""Training again with one head held at a pattern, beside the free run."""
+"""Training again with one head held at a pattern, beside the free run, over seeds."""
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.charts import HUES, Scale, Series, lines_chart, series_table
+from attnlab.comparisons.intervals import student_interval
+from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.inspection import HeadScore
 from attnlab.live.jobs import JobState
@@ -16,26 +19,34 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.clamp import CLAMPS, clamp, run_clamped
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
-from attnlab.training.loop import EvaluationEvent
+from attnlab.training.limits import check_comparison
+from attnlab.training.loop import EvaluationEvent, Event, run
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.server import limits
 from attnlab.ui.in_context.heads_panel import head_title
 
-_WORK, _HEIGHT = "clamp", 260
+_WORK, _HEIGHT, _MOST_SEEDS = "clamp", 260, 5
 _FREE = Series("free", HUES.learned)
 Curve = tuple[tuple[int, Evaluation], ...]
+# The free and the clamped run of one seed.
+Pair = tuple[Curve, Curve]
 
 
 class Clamped(NamedTuple):
-    """A run with a head held at one of `CLAMPS` from `step` on; layer and head count from 0."""
+    """Runs with a head held at one of `CLAMPS` from `step` on; layer and head count from 0.
+
+    The first of the `seeds` is that of the experiment, and the others are the following ones.
+    """
 
     experiment: Experiment
     layer: int
     head: int
     at: str
     step: int
+    seeds: int = 1
 
     @property
     def name(self) -> str:
@@ -44,12 +55,27 @@ class Clamped(NamedTuple):
         return f"L{self.layer + 1} H{self.head + 1}: {self.at}{since}"
 
 
-def curve_of(clamped: Clamped) -> Iterator[Curve]:
-    """Train; yield all test results so far after every chunk."""
-    experiment, layer, head, at, step = clamped
+def pairs_of(clamped: Clamped, free: Curve) -> Iterator[tuple[Pair, ...]]:
+    """Train with each seed; yield the test results so far, by seed, after every chunk.
+
+    `free` are the results of the free run with the first seed, which is not trained again.
+    """
+    experiment, layer, head, at, step, seeds = clamped
+    edit, done = clamp(experiment, layer=layer, head=head, at=at), ()
+    for more in range(seeds):
+        with_seed = dataclasses.replace(experiment, seed=experiment.seed + more)
+        if more:
+            for free in _curves(run(with_seed)):
+                yield (*done, (free, ()))
+        for curve in _curves(run_clamped(with_seed, edit, step=step)):
+            yield (*done, (free, curve))
+        done = (*done, (free, curve))
+
+
+def _curves(events: Iterable[Event]) -> Iterator[Curve]:
+    """Yield all test results so far after every event."""
     tests: Curve = ()
-    edit = clamp(experiment, layer=layer, head=head, at=at)
-    for event in run_clamped(experiment, edit, step=step):
+    for event in events:
         if isinstance(event, EvaluationEvent):
             tests = (*tests, (event.step, event.evaluation))
         yield tests
@@ -76,34 +102,46 @@ def draw_clamp(snapshot: Snapshot, heads: Sequence[HeadScore]) -> None:
         )
         at = st.selectbox("held at", CLAMPS, 1, key="clamp_at", width=180)
         step = st.number_input("from step", 0, steps - 1, 0, key=f"clamp_step_{steps}", width=140)
+        seeds = st.number_input("seeds", 1, _MOST_SEEDS, 1, key="clamp_seeds", width=110)
         score = heads[place]
-        clamped = Clamped(experiment, score.layer - 1, score.head - 1, at, step)
+        clamped = Clamped(experiment, score.layer - 1, score.head - 1, at, step, seeds)
         try:
             clamp(experiment, layer=clamped.layer, head=clamped.head, at=at)
+            check_comparison([experiment, experiment], limits(), seeds=seeds)
         except OptionError as error:
             draw_error(str(error))
             return
-        start = partial(start_job, _WORK, partial(curve_of, clamped), of=clamped)
+        free = snapshot.history.tests
+        start = partial(start_job, _WORK, partial(pairs_of, clamped, free), of=clamped)
         draw_job_buttons(_WORK, "Train with this clamp", start)
     job = job_of(_WORK)
     if job is None or job.of.experiment != experiment:
         return
     draw_job(
         _WORK,
-        partial(_draw, job.of, snapshot.history.tests),
+        partial(_draw, job.of, free),
         failed="The clamped run",
-        progress=lambda found: (found[-1][0] / steps if found else 0.0, ""),
+        progress=lambda found: (_share(found or (), job.of), ""),
     )
 
 
+def _share(pairs: Sequence[Pair], clamped: Clamped) -> float:
+    """Return the share of the steps made; the first free run was trained before."""
+    made = sum(curve[-1][0] for pair in pairs for curve in pair if curve)
+    return max(0.0, made / clamped.experiment.training.steps - 1) / (2 * clamped.seeds - 1)
+
+
 def _draw(clamped: Clamped, free: Curve, state: JobState | None) -> None:
-    curves = {_FREE.name: free, clamped.name: (state and state.latest) or ()}
-    halves = {
-        name: f"step {step:,}" if (step := _halfway(curve, free)) is not None else "never"
-        for name, curve in curves.items()
-    }
-    words = ", ".join(f"**{name}** {step}" for name, step in halves.items())
-    st.caption(f"The loss is halfway between the free run's first and last loss at: {words}.")
+    pairs: tuple[Pair, ...] = (state and state.latest) or ((free, ()),)
+    curves = dict(zip((_FREE.name, clamped.name), pairs[0], strict=True))
+    steps = clamped.experiment.training.steps
+    done = [pair for pair in pairs if pair[1] and pair[1][-1][0] == steps] or pairs[:1]
+    words = ", ".join(
+        f"**{name}** {_in_words([_halfway(pair[place], pair[0]) for pair in done])}"
+        for place, name in enumerate(curves)
+    )
+    over = f", mean of {len(done)} seeds with 95 % interval" if len(done) > 1 else ""
+    st.caption(f"The loss is halfway between the free run's first and last loss at{over}: {words}.")
     top = 1.1 * max(_losses(curve).max(initial=0) for curve in curves.values())
     draw_chart(
         lines_chart(
@@ -136,3 +174,15 @@ def _halfway(curve: Curve, free: Curve) -> int | None:
         if loss <= (ends[0] + ends[-1]) / 2:
             return step
     return None
+
+
+def _in_words(steps: Sequence[int | None]) -> str:
+    """Return a step, or the mean over seeds with its interval, and how many have none."""
+    reached = [step for step in steps if step is not None]
+    never = len(steps) - len(reached)
+    if not reached:
+        return "never"
+    found = student_interval(reached).within(0, np.inf)
+    interval = "" if found.low is None else f" ({show_range(*found.ends, places=0)})"
+    failed = f", never for {never} of {len(steps)} seeds" if never else ""
+    return f"step {found.mean:,.0f}{interval}{failed}"
