@@ -155,6 +155,7 @@ def belief_table(
 
 
 PICK = "pick"
+_CLICK_OR_DRAG = "click, [pointerdown, window:pointerup] > pointermove"
 
 
 @drawn_once
@@ -181,7 +182,9 @@ def simplex_chart(picture: Rows, corners: Rows, points: Rows | None = None) -> C
     names = base.mark_text(color=INK, fontSize=12, dy=alt.ExprRef("datum.y > 0.5 ? -12 : 14"))
     layers: list[alt.Chart] = [image, outline, names.encode(x=x, y=y, text="name:N")]
     if points is not None:
-        pick = alt.selection_point(name=PICK, fields=["number"], nearest=True, empty=False)
+        pick = alt.selection_point(
+            name=PICK, fields=["number"], nearest=True, empty=False, on=_CLICK_OR_DRAG
+        )
         shown = alt.Chart(points).mark_point(size=90, color=HUES.cursor, filled=False)
         layers.append(
             shown.encode(

@@ -47,6 +47,7 @@ from attnlab.ui.beliefs.steering_panel import (
     chosen_belief,
     distinct_pasts,
     draw_steering,
+    grid_of_beliefs,
 )
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.glossary import link_to
@@ -145,9 +146,13 @@ def _draw(snapshot: Snapshot) -> None:
     at = slice(None) if position == _ALL else slice(int(position) - 1, int(position))
     score = chosen.trained.score if position == _ALL else chosen.trained.by_position[at][0]
     pasts, exact = distinct_pasts(setup, at)
-    texts = [process.vocabulary.render(past) for past in pasts]
-    is_belief = target == "belief"
-    points = belief_table(plane, exact, texts, chosen_belief(len(pasts))) if is_belief else None
+    is_belief, points, beliefs = target == "belief", None, exact
+    if is_belief:
+        # The grid first, so that another position keeps the pick.
+        grid = grid_of_beliefs(len(outputs))
+        beliefs = np.vstack([grid, exact])
+        texts = ["–"] * len(grid) + [process.vocabulary.render(past) for past in pasts]
+        points = belief_table(plane, beliefs, texts, chosen_belief(len(beliefs)))
     noun = _NOUNS[target]
     left, right, curve = st.columns(3, gap="medium")
     with left:
@@ -184,7 +189,7 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption("Probe for the **belief** to see the gap to the floor and steering.")
         return
     draw_gap(experiment, moment.model, setup, chosen)
-    draw_steering(experiment, moment.model, setup, chosen, exact)
+    draw_steering(experiment, moment.model, setup, chosen, beliefs, len(beliefs) - len(exact))
 
 
 def _choose_target(process: AbstractGenerator) -> str:

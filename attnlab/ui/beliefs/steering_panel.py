@@ -17,6 +17,8 @@ from attnlab.ui.core.session import kept_result
 BELIEF_CHART = "belief_points"
 # Different pasts whose beliefs can be pointed at and picked.
 _MOST_PASTS = 300
+# Of two or three states, beliefs in steps of one part can also be picked.
+_PARTS = 30
 _CHART_HEIGHT = 220
 
 
@@ -41,14 +43,29 @@ def distinct_pasts(setup: ProbeSetup, at: slice) -> tuple[list[tuple[int, ...]],
     return list(found), np.stack([*found.values()])
 
 
+def grid_of_beliefs(states: int) -> np.ndarray:
+    """Return evenly spaced beliefs over two or three states; none over more states.
+
+    Of more states, a place in the picture is no single belief.
+    """
+    if states > 3:
+        return np.zeros((0, states))
+    counts = np.indices((_PARTS + 1,) * states).reshape(states, -1).T
+    return counts[counts.sum(axis=1) == _PARTS] / _PARTS
+
+
 def draw_steering(
     experiment: Experiment,
     model: AbstractModel,
     setup: ProbeSetup,
     chosen: SiteProbe,
     beliefs: np.ndarray,
+    on_grid: int,
 ) -> None:
-    """Draw what the model predicts with the picked belief in its activation."""
+    """Draw what the model predicts with the picked belief in its activation.
+
+    The first `on_grid` beliefs form a grid, the others follow from sequences.
+    """
     process, tokens = experiment.generator, setup.test.sequences[0]
     found = kept_result(
         "steered",
@@ -60,8 +77,8 @@ def draw_steering(
     number = chosen_belief(len(beliefs))
     st.header("Steering", anchor=False)
     st.markdown(
-        f"The model has read {process.vocabulary.shorten(tokens)}. Click a point of the exact "
-        "beliefs: it replaces the belief in the last activation, and the model predicts from it."
+        f"The model has read {process.vocabulary.shorten(tokens)}. Click or drag in the picture of "
+        "exact beliefs: that belief replaces the one in the last activation."
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -83,9 +100,15 @@ def draw_steering(
             "without steering": np.broadcast_to(found.plain, injected.shape),
         }
         apart = [divergence(injected, each) for each in predictions.values()]
+        grid = ", and over a grid of beliefs" * (on_grid > 0)
         st.markdown(
-            "KL from the exact prediction to the model's, in nats: mean over "
-            f"{len(beliefs)} beliefs ± standard error"
+            "KL from the exact prediction to the model's, in nats: mean ± standard error over "
+            f"{len(beliefs) - on_grid} beliefs after sequences{grid}"
         )
-        shown = [show_measured(*mean_and_error(each), most_places=4) for each in apart]
-        st.table({"prediction": list(predictions), "KL": shown})
+        parts = {"KL": slice(on_grid, None), "KL over the grid": slice(on_grid)}
+        shown = {
+            name: [show_measured(*mean_and_error(each[at]), most_places=4) for each in apart]
+            for name, at in parts.items()
+            if len(beliefs[at])
+        }
+        st.table({"prediction": list(predictions)} | shown)
