@@ -252,7 +252,7 @@ _ANYTHING = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     version=st.sampled_from(list(DEFAULTS)),
     query=st.dictionaries(st.sampled_from(_KEYS), _ANYTHING, max_size=12),
