@@ -14,6 +14,7 @@ from attnlab.comparisons.verdicts import rows_of
 from attnlab.generators import Outline, RuleTable
 from attnlab.generators.vocabulary import WEATHER
 from attnlab.known_results import KNOWN_RESULTS, Check, verdict_on
+from attnlab.known_results.entry import Plot
 from attnlab.known_results.shipped import shipped_numbers
 from attnlab.lessons.saturation import Histogram
 from attnlab.lessons.sweep import Track
@@ -42,6 +43,11 @@ def claim_chart():
 def result_chart():
     known = KNOWN_RESULTS["belief-mess3"]
     return charts.result_chart(known, shipped_numbers(known)[1])
+
+
+def plot_chart():
+    points = (("test", 1.0, 0.1), ("test", 10.0, 0.9), ("training", 1.0, 0.5))
+    return charts.plot_chart(Plot("Accuracy", "step", "accuracy", "line", points))
 
 
 def frequency_chart():
