@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from attnlab.generators import GENERATORS
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
@@ -198,6 +199,10 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
     """The page in a lesson, after a run where it shows one, with all that it hides opened."""
     # Panels that resample the test set take a tenth of the time.
     experiment = Experiment(training=Training(test_size=1_000))
+    if name == "beliefs":
+        # Of two states and short, so that its probes are soon there.
+        training = Training(test_size=1_000, loss="next")
+        experiment = Experiment(generator=GENERATORS["even"](), length=6, training=training)
     query = to_query(experiment, Lesson("Which mask?", "Find it."))
     if name in ("train", "inspect"):
         train = TrainPage(page)

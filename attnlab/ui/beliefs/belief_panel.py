@@ -296,7 +296,8 @@ def _draw_thumbnails(
                 partial(_address, plane, beliefs, setup.targets[1], slice(None), side=_THUMBNAIL),
             )
             with st.container(width=_THUMBNAIL, gap="xxsmall"):
-                st.image(address, width=_THUMBNAIL)
+                alt = f"The same picture for the activations after {names[each.site]}"
+                st.image(address, width=_THUMBNAIL, alt=alt)
                 st.caption(
                     f"{names[each.site]}: R² {each.trained.score.r2:.2f} "
                     f"(untrained {each.untrained.r2:.2f})"

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import PICK, next_day_chart, next_day_table
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.inspection import steer
 from attnlab.inspection.belief_gap import divergence, next_probs_of
 from attnlab.inspection.belief_probes import ProbeSetup, SiteProbe
@@ -83,6 +83,12 @@ def draw_steering(
     left, right = st.columns(2, gap="medium")
     with left:
         table = next_day_table(injected[number], found.probs[number], process.vocabulary)
+        says = ", ".join(
+            f"{symbol} {show_percent(true)} ({show_percent(model_share)})"
+            for symbol, true, model_share in zip(
+                process.vocabulary.symbols, injected[number], found.probs[number], strict=True
+            )
+        )
         draw_chart(
             next_day_chart(
                 table,
@@ -91,7 +97,7 @@ def draw_steering(
                 height=_CHART_HEIGHT,
             ),
             name="Steered prediction",
-            alt="The next token: exact for the chosen belief, and the model's after steering.",
+            alt=f"The next token by the chosen belief, and by the model after steering: {says}.",
         )
     with right:
         predictions = {
