@@ -11,6 +11,7 @@ from attnlab.known_results import (
     induction_heads,
     markov_phases,
     recall_of_pairs,
+    regular_languages,
     train_short,
 )
 from attnlab.known_results.entry import (
@@ -51,6 +52,7 @@ KNOWN_RESULTS = MappingProxyType(
             markov_phases,
             recall_of_pairs,
             train_short,
+            regular_languages,
             belief_mess3,
             belief_rrxor,
             grokking,

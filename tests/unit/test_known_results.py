@@ -1,6 +1,7 @@
 """Known results: the rule of the verdicts, and the shipped numbers."""
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -21,8 +22,10 @@ from attnlab.known_results import (
     verdict_on,
 )
 from attnlab.known_results.grokking import RESULT, delay
+from attnlab.known_results.regular_languages import are_in_language, language
 from attnlab.known_results.shipped import shipped_numbers, shipped_plots
 from attnlab.models import AttentionOptions
+from attnlab.optimum.sequences import predictives
 from attnlab.training.experiment import Experiment
 from tests.unit.made_up_results import finished
 
@@ -139,6 +142,20 @@ def test_the_pictures_of_grokking_are_those_of_one_run():
     assert len(norm.points) == len(RESULT.checkpoints)
     assert sum(share for _, _, share in power.points) == pytest.approx(1, abs=1e-3)
     assert [name for name, _, _ in circle.points] == [str(number) for number in range(37)]
+
+
+@pytest.mark.parametrize(
+    ("name", "accepts"),
+    [("parity", lambda bits: sum(bits) % 2 == 0),
+     ("even pairs", lambda bits: sum(a != b for a, b in itertools.pairwise(bits)) % 2 == 0)],
+)  # fmt: skip
+def test_the_words_of_a_language_end_with_the_right_answer(name, accepts):
+    words = np.array([*itertools.product((0, 1), repeat=6)])
+    answers = [[accepts(word[:n]) for n in range(1, 7)] for word in words]
+    assert are_in_language(words, name).tolist() == answers
+    probs = predictives(language(name), words)[:, 1:]
+    expected = np.where(np.array(answers)[..., None], [0.1, 0], [0, 0.1])
+    assert probs[..., 2:] == pytest.approx(expected, abs=1e-6)
 
 
 def _printed(capsys, *arguments):
