@@ -124,7 +124,7 @@ def _print_list(*, as_json: bool) -> int:
         print(json.dumps({"results": found}))
         return 0
     for known in KNOWN_RESULTS.values():
-        minutes = f"{shipped_minutes(known):.0f} minutes on two cores"
+        minutes = f"{shipped_minutes(known):.0f} minutes of processor time"
         print(f"{known.name}: {known.claim}\n    {known.source}. About {minutes}.")
     return 0
 

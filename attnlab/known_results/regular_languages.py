@@ -146,6 +146,6 @@ RESULT = KnownResult(
     metrics=MappingProxyType({_ACCURACY: accuracy_on_longer_words}),
     differs="The paper classifies one word at a time, trains on up to 40 bits and tests on up to "
     "500. Here a stream of words and answers has 20 tokens in training, and words of 21 to 80 bits "
-    "are tested.",
+    "are tested. The rnn was tuned on three seeds, the transformer was tried on seed 0 alone.",
     tuned_on=(0, 1, 2),
 )

@@ -35,7 +35,7 @@ def shipped_numbers(known: KnownResult) -> tuple[Made, Numbers]:
 
 
 def shipped_minutes(known: KnownResult) -> float:
-    """Return the processor time of the runs of a known result, in minutes."""
+    """Return about how many minutes the runs of a known result keep one processor busy."""
     return _shipped()[known.name]["minutes"]
 
 

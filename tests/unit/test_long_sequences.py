@@ -36,8 +36,8 @@ def entropy(probs):
     return -(probs * np.log(probs)).sum(axis=-1)
 
 
-# The chains of the literature differ only in their tables; one of them stands for all. Processes
-# that are learned in context are long by themselves, and one has a length of its own.
+# The chains of the literature differ only in their tables; one of them stands for all. The tests of
+# processes that are learned in context have shorter sequences; `modular-addition` has one length.
 OTHERS = ({*CHAINS} - {"rrxor"}) | {*IN_CONTEXT, "modular-addition"}
 
 
