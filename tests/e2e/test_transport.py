@@ -58,9 +58,9 @@ def test_a_run_is_paused_stepped_resumed_and_reset(bench):
 
 def test_pause_while_compiling_ends_in_paused(bench):
     bench.fill("steps", 100_000)
-    # It compiles for seconds, at a length that no other test chooses.
+    # It compiles for a second, at a length that no other test chooses.
     bench.choose("model", "transformer")
-    bench.slide("length", "End")
+    bench.slide("length", "ArrowLeft")
     bench.page.evaluate(_PAUSE_AS_SOON_AS_POSSIBLE)
     bench.press("start")
     assert bench.wait_for("paused").step == 0

@@ -24,9 +24,9 @@ from tests.unit.run_file_edits import REMEDIES, VERSIONS, in_version, joined, pa
 MEMORY = 200_000_000
 SECONDS = 2.0
 LONGEST_REFUSAL = 400
-PAIRS = 75
+PAIRS = 40
 # Of every registered part.
-VARIED = 10
+VARIED = 5
 
 NUMBERS = (
     *(0, 1, -1, 2**31 - 1, 2**31, 2**63, 2**70, 10**400),
