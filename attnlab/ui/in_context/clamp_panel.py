@@ -133,22 +133,28 @@ def _share(pairs: Sequence[Pair], clamped: Clamped) -> float:
 
 def _draw(clamped: Clamped, free: Curve, state: JobState | None) -> None:
     pairs: tuple[Pair, ...] = (state and state.latest) or ((free, ()),)
-    curves = dict(zip((_FREE.name, clamped.name), pairs[0], strict=True))
-    steps = clamped.experiment.training.steps
+    names, steps = (_FREE.name, clamped.name), clamped.experiment.training.steps
     done = [pair for pair in pairs if pair[1] and pair[1][-1][0] == steps] or pairs[:1]
     words = ", ".join(
         f"**{name}** {_in_words([_halfway(pair[place], pair[0]) for pair in done])}"
-        for place, name in enumerate(curves)
+        for place, name in enumerate(names)
     )
     over = f", mean of {len(done)} seeds with 95 % interval" if len(done) > 1 else ""
     st.caption(f"The loss is halfway between the free run's first and last loss at{over}: {words}.")
-    top = 1.1 * max(_losses(curve).max(initial=0) for curve in curves.values())
+    tables = [
+        series_table(name, [step for step, _ in curve], _losses(curve)).assign(seed=more)
+        for more, pair in enumerate(pairs)
+        for name, curve in zip(names, pair, strict=True)
+    ]
+    first, others = pd.concat(tables[:2]), tables[2:]
+    top = 1.1 * max(_losses(curve).max(initial=0) for pair in pairs for curve in pair)
+    thin = " Thin lines are those of other seeds." * bool(others)
     draw_chart(
         lines_chart(
-            pd.concat(
-                series_table(name, [step for step, _ in curve], _losses(curve))
-                for name, curve in curves.items()
-            ),
+            first,
+            None,
+            None,
+            pd.concat(others) if others else None,
             x=Scale("step", ",d", ",d"),
             y=Scale("test loss (nats)", ".3f", domain=(0.0, float(top))),
             series=(_FREE, Series(clamped.name, HUES.sampled, "square", (9, 3))),
@@ -158,7 +164,7 @@ def _draw(clamped: Clamped, free: Curve, state: JobState | None) -> None:
             height=_HEIGHT,
         ),
         name="Loss with a clamped head",
-        alt=f"Test loss of the free run and of the run with {clamped.name}.",
+        alt=f"Test loss of the free run and of the run with {clamped.name}.{thin}",
     )
 
 

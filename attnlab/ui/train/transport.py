@@ -206,9 +206,11 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
     # A run in the queue is not compiling yet.
     named = "waiting" if snapshot.in_queue else snapshot.state
     colour, icon = _BADGES[snapshot.state]
+    # As wide at every step, so that nothing beside it moves.
+    width = len(f"{total:,}")
     parts = [
         f":{colour}-badge[:material/{icon}: {named}]",
-        f"`{word} {step:07,}` of {total:,}",
+        f"`{word} {step:0{width},}` of {total:,}",
     ]
     if snapshot.state == "running" and snapshot.seconds_left is not None:
         parts.append(f"{_two_digits(snapshot.steps_per_second)} a second")
