@@ -97,7 +97,7 @@ class Learned(AbstractInputPosition):
     """A free vector for every position, trained with the model and initialised from N(0, 1)."""
 
     name: ClassVar[str] = "learned"
-    summary: ClassVar[str] = "A trained vector for every position."
+    summary: ClassVar[str] = "A trainable vector for every position, random at first."
     trainable: ClassVar[bool] = True
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):

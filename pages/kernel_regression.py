@@ -20,8 +20,8 @@ curve = draw_controls()
 draw_fit(curve)
 st.markdown(
     "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then large "
-    "until it is flat. Then let the leave-one-out error choose it. For `quickening` no bandwidth "
-    "suits both ends."
+    "until it is flat. Then let the leave-one-out error choose it. For `quickening`, whose waves "
+    "get shorter, no single bandwidth fits both ends."
 )
 
 st.header("The same by attention", anchor=False, divider="gray")
@@ -34,8 +34,9 @@ draw_equalities(curve)
 
 st.header("Attention learns the kernel", anchor=False, divider="gray")
 st.markdown(
-    "One bandwidth treats both features equally; W_Q and W_K can learn to weight them "
-    "differently. Their scores are −‖x W_Q − xᵢ W_K‖²/2, and the loss is the leave-one-out error."
+    "Here each x has two features. One bandwidth weights both equally; W_Q and W_K can learn "
+    "different weights. The scores are −‖x W_Q − xᵢ W_K‖²/2, and the loss is the leave-one-out "
+    "error."
 )
 draw_metric()
 st.markdown(

@@ -20,16 +20,16 @@ draw_views(one, other)
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
 st.markdown(
-    "From t to t + k, each pair (sin, cos) of a sinusoidal encoding turns by the same angle for "
-    "every t. So “k positions ago” is one linear map, which a head can learn."
+    "From t to t + k, each pair (sin, cos) of a sinusoidal encoding turns by an angle that "
+    "depends on k but not on t. So “k positions ago” is one linear map, which a head can learn."
 )
 draw_shifts(one, other)
 
 st.header("In the scores instead of the input", anchor=False, divider="gray")
 st.markdown(
-    "`rotary` turns queries and keys by an angle that grows with their position, so their "
-    "product depends only on the distance. `alibi` lowers the score in proportion to the "
-    "distance. Here query and key are the same vector at two positions."
+    "`rotary` turns each pair of components of queries and keys in proportion to the position. "
+    "So positions enter the dot product only through their difference. `alibi` lowers the score "
+    "in proportion to the distance. Here query and key are the same vector at two positions."
 )
 draw_scores(length, width)
 

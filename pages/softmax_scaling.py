@@ -12,8 +12,8 @@ ensure_shell()
 st.title("Softmax scaling", anchor=False)
 st.markdown(
     "Attention compares a query with a key by their dot product, a sum of d terms: more terms "
-    "give larger scores. A softmax of large scores saturates: one key gets nearly all the weight, "
-    "and hardly any gradient passes. Dividing by √d keeps the scores at the same size."
+    "give scores that differ more. Then the softmax saturates: one key gets nearly all the weight, "
+    "and gradients nearly vanish. Dividing by √d keeps the scores at the same size."
 )
 
 st.header("Dot products grow with the width", anchor=False, divider="gray")
@@ -54,7 +54,7 @@ draw_sweep()
 
 st.header("Numerical stability", anchor=False, divider="gray")
 st.markdown(
-    "A softmax computed literally by its formula breaks on scores that occur in attention: large "
+    "A softmax computed directly from its formula fails on scores that occur in attention: large "
     "ones, and rows that are fully masked."
 )
 draw_safety()

@@ -40,8 +40,8 @@ def draw_example():
 
 st.header("Averaging the past, three ways", anchor=False, divider="gray")
 st.markdown(
-    "If all scores are zero, causal attention takes the plain mean of the past. A **loop**, a "
-    "**lower-triangular matrix** and a **masked softmax of zeros** all give this mean."
+    "If all scores are zero, causal attention takes the plain mean of all inputs so far. A "
+    "**loop**, a **lower-triangular matrix** and a **masked softmax of zeros** all give this mean."
 )
 fragment(draw_averages)()
 

@@ -11,15 +11,15 @@ ensure_shell()
 st.title("What attention costs", anchor=False)
 st.markdown(
     "Attention compares every token with every other: n² scores for n tokens. Its "
-    "number of weights does not depend on n, but its time and memory do. Count the weights of "
-    "every family, and measure time and memory on this server."
+    "number of parameters does not depend on n, but its time and memory do. Count the parameters "
+    "of every model, and measure time and memory on this server."
 )
 settings = read_settings()
 
 st.header("Parameters", anchor=False, divider="gray")
 st.markdown(
-    "A family with separate weights for every position grows with the length; one that shares "
-    "them among positions does not. In attention and the transformer, only a learned positional "
+    "Models with separate parameters per position grow with the length; models that share them "
+    "across positions do not. In attention and the transformer, only a learned positional "
     "encoding grows, by one vector per position."
 )
 draw_parameters(settings)
@@ -37,8 +37,7 @@ st.markdown(
 draw_attention()
 st.markdown(
     "**Try this**: select the pass `forward and gradient`. Plain attention keeps its patterns for "
-    "the "
-    "backward pass; chunked attention computes each chunk again instead."
+    "the backward pass; chunked attention computes each chunk again instead."
 )
 
 st.header("Generation with a cache", anchor=False, divider="gray")
@@ -50,8 +49,7 @@ st.markdown(
 draw_generation(settings)
 st.markdown(
     "**Try this**: measure one layer, then several. Only the last row of the last layer is "
-    "computed, so "
-    "recomputing a single layer needs no n² scores."
+    "computed. So recomputing a single layer needs only n scores, too."
 )
 
 draw_in_code(

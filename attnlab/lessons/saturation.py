@@ -190,7 +190,7 @@ CASES = (
         "every key masked",
         (3.0, 1.0, 2.0),
         (False, False, False),
-        "No key is unmasked. The weights are zeros; a uniform pattern would leak what the mask "
+        "All keys are masked. The weights are 0, since uniform weights would leak what the mask "
         "hides. The output of such a query is 0, and no gradient passes.",
     ),
     Case(

@@ -135,7 +135,7 @@ def _finish(page):
     assert work.wait(PATIENCE)
     page.run()
     for _ in range(60):
-        if "What the spread is due to" in [header.value for header in page.header]:
+        if "Variance explained" in [header.value for header in page.header]:
             break
         page.run()
     assert not page.exception
@@ -177,7 +177,7 @@ def test_runs_are_made_once_and_read(page):
     second = page.selectbox(key="compare_second")
     second.set_value(second.options[1]).run()
     assert "corrected for all 6 pairs" in captions(page)
-    assert "the failure rate over all seeds can still be up to 66 %" in captions(page)
+    assert "interval of the failure rate is 0 to 66 %" in captions(page)
     for figure in ("nll", "learned"):
         page.segmented_control(key="compare_figure").set_value(figure).run()
         assert not page.exception

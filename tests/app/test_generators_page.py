@@ -238,7 +238,7 @@ def test_both_measures_of_dependence(page):
     ):
         page.segmented_control(key="dependence_measure").set_value(measure).run()
         assert _charts(page)[-1]["encoding"]["color"]["title"] == title
-        assert f"by {measure} most on day **{_LENGTH}**" in _texts(page)
+        assert f"strongest, by {measure}: day **{_LENGTH}**" in _texts(page)
 
 
 @pytest.mark.slow

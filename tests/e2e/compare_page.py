@@ -27,4 +27,4 @@ def compare(page: Page) -> None:
     expect(page.locator(".st-key-compare_status")).to_contain_text(
         "done: 100% · 8 of 8", timeout=PATIENCE
     )
-    expect(page.get_by_text("What the spread is due to")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Variance explained")).to_be_visible(timeout=PATIENCE)

@@ -80,7 +80,7 @@ def sampling_text(rows: Sequence[Row], figure: str) -> str:
     found = [errors for row in rows for errors in beyond_best(row, figure)]
     if (most := max(found, default=0.0)) <= 0:
         return ""
-    text = f"{most:.1f} standard errors of their tests."
+    text = f"{most:.1f} standard errors of the test score."
     # The limit for the largest of so many normal errors.
     if most > normal_quantile(1 - (1 - LEVEL) / (2 * len(found))):
         return f"Some runs score above the best possible by more than chance explains: {text}"
@@ -133,7 +133,7 @@ def draw_spread(rows: Sequence[Row]) -> None:
     """Draw the share of variance of every option, every interaction, and the seed, as bars."""
     if len(rows) < 2:
         return
-    st.header("What the spread is due to", anchor=False, divider="gray")
+    st.header("Variance explained", anchor=False, divider="gray")
     figure = figure_shown(rows)
     try:
         shares = [
@@ -151,7 +151,7 @@ def draw_spread(rows: Sequence[Row]) -> None:
     with st.container(key="chart_compare_shares"):
         draw_chart(
             charts.shares_chart(charts.shares_table(shown), parts=charts.share_names(shown)),
-            name=f"What the spread of the {figure_label(figure)} is due to",
+            name=f"Variance of the {figure_label(figure)} explained",
             alt=f"Shares of the variance of the {figure_label(figure)}: "
             + ", ".join(f"{names[each]} {show_percent(each.share)}" for each in shown)
             + ".",
@@ -174,7 +174,7 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
         largest = max(real, key=lambda each: each.share)
         most = f"The largest effect, {show_percent(largest.share)}, is due to {names[largest]}."
     of_seeds, of_options = show_percent(seed.share), show_percent(1 - seed.share)
-    return f"The options explain {of_options} of the spread and the seeds {of_seeds}. {most}"
+    return f"The options explain {of_options} of the variance and the seeds {of_seeds}. {most}"
 
 
 # The most curves, one for each distinct colour; the curves at first; height in pixels.

@@ -84,8 +84,9 @@ def draw_ladder() -> None:
     rows = tuple(row for row in _rows("ladder") if row.process == process)
     change = present(whole_gain(rows)).difference
     st.markdown(
-        "Changing one setting after another takes the post's attention head to the ceiling: "
-        f"**+{change.mean:.3f}** ({show_range(*change.ends)}) on `{process}`."
+        "Cumulative changes turn the post's attention head into a transformer that reaches the "
+        f"ceiling. Accuracy on `{process}` rises by **{change.mean:.3f}** "
+        f"({show_range(*change.ends)}). The gain of a step depends on the order."
     )
     switches = switches_of(process)
     labels = tuple(f"{number}  {says}" for number, says in enumerate(switches.values()))

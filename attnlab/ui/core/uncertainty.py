@@ -90,10 +90,11 @@ def unseen_text(seeds: int) -> str:
     """Return text on how many other seeds may still fail, although this many succeeded.
 
     >>> unseen_text(5)
-    'If all 5 seeds succeed, the failure rate over all seeds can still be up to 43 %.'
+    'If 5 of 5 seeds succeed, the 95 % Wilson interval of the failure rate is 0 to 43 %.'
     """
     share = 1 - wilson_interval(seeds, seeds).ends[0]
     rate = f"{share:.0%}".replace("%", " %")
     return (
-        f"If all {seeds} seeds succeed, the failure rate over all seeds can still be up to {rate}."
+        f"If {seeds} of {seeds} seeds succeed, the 95 % Wilson interval of the failure rate is 0 "
+        f"to {rate}."
     )

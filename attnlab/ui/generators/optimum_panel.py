@@ -92,8 +92,8 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         top = float(np.log(vocab))
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, below=False, word=word)
     st.caption(
-        f"No model can have a higher accuracy than the {link_to('ceiling')}, or a lower mean loss "
-        f"than the {link_to('floor')}. Each {word} is predicted from those before."
+        f"No model can have a higher expected accuracy than the {link_to('ceiling')}, or a lower "
+        f"expected loss than the {link_to('floor')}. Each {word} is predicted from those before."
     )
 
 
@@ -155,8 +155,8 @@ def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str = "day") -> No
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
     st.caption(
-        "Each row is the predictor of lowest loss with that information; another may be more "
-        "accurate, at a higher loss." + (f" {_STOPPED}" if stopped else "")
+        "Each row is the predictor with the lowest expected loss for that information. For linear "
+        "only, another may be more accurate." + (f" {_STOPPED}" if stopped else "")
     )
 
 
@@ -199,8 +199,8 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
     days = ", ".join(str(day + 1) for day in informative)
     predicted = f"{word.capitalize()} {length + 1}"
     st.markdown(
-        f"{predicted} depends on {word}{'s' * (len(informative) > 1)} {days}; by {measure} most on "
-        f"{word} {strongest}. The last row shows it."
+        f"{predicted} depends on {word}{'s' * (len(informative) > 1)} {days} (last row). The "
+        f"strongest, by {measure}: {word} {strongest}."
         if strongest
         else f"{predicted} depends on no {word}."
     )
@@ -211,7 +211,7 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
             title=title,
             domain=(0, top_of_scale(values)),
             ramp=TRUTHS,
-            titles=(f"key: {word} depended on →", f"← query: last {word} seen"),
+            titles=(f"{word} depended on →", f"← last visible {word}"),
             errors=True,
             form=".4f",
             word=word,

@@ -97,7 +97,7 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
                 values,
                 agreement.stderr,
                 x_title=f"{word}s apart",
-                y_title="excess agreement",
+                y_title="agreement beyond chance",
                 domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
                 reference=(f"independent {word}s", 0.0),
                 below=True,
@@ -108,8 +108,8 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
     st.caption(
-        f"How much more often two {word}s agree than independent ones would. 1 means that they "
-        f"always agree. {source}"
+        f"Agreement of two {word}s beyond chance: 0 for independent {word}s, 1 if they always "
+        f"agree. {source}"
     )
 
 

@@ -79,8 +79,8 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
             f"{show_percent(right)} predicted right.",
         )
         st.caption(
-            f"How to read it: counts over {counts.sum():,} test sequences. Rows are observed "
-            "tokens, columns are the model's most probable tokens."
+            f"Confusion matrix over {counts.sum():,} test sequences: rows are observed tokens, "
+            "columns are the model's most probable tokens. Colour is the share of the row."
         )
     with middle, st.container(key="chart_calibration"):
         draw_chart(
@@ -97,8 +97,8 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
         )
         measured = show_measured(reliable.error, reliable.error_stderr, most_places=4)
         st.caption(
-            f"Expected calibration error **{measured}**; a perfectly calibrated model would score "
-            f"{reliable.perfect_error:.4f} ± {reliable.perfect_error_std:.4f}.",
+            f"Expected calibration error **{measured}**. Sampling noise alone gives a perfectly "
+            f"calibrated model {reliable.perfect_error:.4f} ± {reliable.perfect_error_std:.4f}.",
             help="Each point is a bin of predicted probabilities, ± one standard error. The error "
             "of a perfectly calibrated model is a mean ± standard deviation over test sets.",
         )
@@ -163,8 +163,8 @@ def _draw_test(found: LikelihoodRatioTest, size: int, word: str) -> None:
             f"Likelihood-ratio test: {_verdict(found, size, word)}."
         )
     st.caption(
-        f"How to read it: could the model have generated the {size:,} observed {word}s? p is how "
-        "often the model itself generates data that fit it at least as badly.",
+        f"How to read it: could the model have generated the {size:,} final {word}s? p is the "
+        "probability that data sampled from the model fit it at least as badly.",
         help="The statistic is the log-likelihood ratio of the true distribution to the model. p "
         f"is the share of {found.draws} data sets drawn from the model with at least the observed "
         "value.",
@@ -177,7 +177,7 @@ def _verdict(found: LikelihoodRatioTest, size: int, word: str) -> str:
     least = 1 / (found.draws + 1)
     shown = f"p = {found.p_value:.2g}" if found.p_value > least else f"p ≤ {least:.2g}"
     if found.p_value < _LEVEL:
-        return f"{shown}, so the model's distribution differs from the true one"
+        return f"{shown}, so the test data reject the model"
     return f"{shown}, so at the {_LEVEL:.0%} level {size:,} {word}s do not distinguish the two"
 
 

@@ -33,7 +33,7 @@ _TITLES = ("query: target token", "key: source token")
 _KINDS = {
     "source": (
         "Self-attention of the encoder",
-        "Queries and keys come from the source. Every token sees all others.",
+        "Queries, keys and values come from the source. Every token attends to all of them.",
         ("query: source", "key: source"),
     ),
     "self": (
@@ -66,9 +66,9 @@ def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...
 def draw_alignments() -> None:
     """Draw controls, and for each task the learned attention and the true alignment as maps."""
     st.markdown(
-        "One small model per task writes a target from your source. Violet is its attention for "
-        "each target token. Dashed frames are the **true alignment**: the source tokens that it "
-        "comes from."
+        "One small model per task writes a target from your source. Violet shows the attention "
+        "weights of each target token. Dashed frames mark the **true alignment**: the source token "
+        "that it is determined by."
     )
     with control_row():
         family = choose("model", ALIGNED_FAMILIES, key="align_model", **KEPT)
@@ -151,8 +151,8 @@ def _places(count: int) -> str:
 def draw_maps() -> None:
     """Draw controls, and the maps of self-, masked and cross-attention for one task."""
     st.markdown(
-        "Three kinds of attention use the same formula. They differ in the mask and in where "
-        "queries and keys come from."
+        "Three kinds of attention use the same formula. They differ in the mask and in the "
+        "sources of queries, keys and values."
     )
     with control_row():
         task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task", **KEPT)

@@ -90,8 +90,8 @@ def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
         square=True,
     )
     st.caption(
-        "How to read it: each row of the middle matrix sums to 1. It mixes the inputs so far into "
-        "one row at the right. "
+        "How to read it: each row of the middle matrix sums to 1. It averages the inputs so far "
+        "into one output row at the right. "
         + (
             "A row is the softmax of a query's scaled products with the keys so far, so it depends "
             "on the inputs. This head has random weights."

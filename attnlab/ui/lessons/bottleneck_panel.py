@@ -175,7 +175,7 @@ def draw_reversed() -> None:
     st.caption(
         f"A source has {REVERSED.source_length} of {REVERSED.letters} letters, or "
         f"{bits_of(REVERSED):.1f} bits. {_training_of(runs[0].experiment)}. Runs with the same "
-        f"seed had the same letters. Brackets hold the {OF_SEEDS}; for the share of seeds, the "
+        f"seed have the same sequences. Brackets hold the {OF_SEEDS}; for the share of seeds, the "
         "Wilson interval."
     )
 

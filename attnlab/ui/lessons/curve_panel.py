@@ -227,7 +227,7 @@ def draw_equalities(curve: Curve) -> None:
                 icon=":material/exposure_zero:",
             )
     st.markdown(
-        "**Keys of equal norm.** Dot products depend on angles and lengths, Gaussian scores on "
+        "**Keys of equal norm.** Dot products depend on angles and norms, Gaussian scores on "
         "distances. If all keys have the same norm r, both give the same weights:"
     )
     st.latex(
@@ -236,8 +236,8 @@ def draw_equalities(curve: Curve) -> None:
     )
     st.markdown(
         "The last term is the same for every key, so it does not change the softmax. So Gaussian "
-        "attention is dot-product attention with scale 1/h². Here the points of the line are "
-        "placed on half a circle, where every key has norm 1:"
+        "attention is dot-product attention with scale 1/h². Here x is mapped onto half a "
+        "circle, so every key has norm 1:"
     )
     low, high = float(x.min()), float(x.max())
     bandwidth = curve.bandwidth * np.pi / (high - low)
@@ -265,8 +265,8 @@ def draw_equalities(curve: Curve) -> None:
         )
         st.markdown(
             f"The table shows the five keys nearest to the query x = {curve.query:.3f}. Over "
-            f"all queries and keys, the patterns differ by at most "
+            f"all queries and keys, Gaussian and dot-product attention weights differ by at most "
             f"**{on_one.pattern_difference:.1e}**. For each query the scores differ by a constant, "
             f"up to rounding ({on_one.constant_error:.1e}). On the straight line, where norms "
-            f"differ, the patterns differ by up to **{straight.pattern_difference:.2f}**."
+            f"differ, these weights differ by up to **{straight.pattern_difference:.2f}**."
         )

@@ -86,8 +86,8 @@ def draw_step() -> None:
     count, size = task.prompt_length(), options.hidden_size
     st.markdown(
         "A network small enough to follow writes five letters backwards. Choose the stage "
-        "`softmax` and move step t from 1 to 5: the largest share moves from the last source "
-        "token to the first."
+        "`softmax` and move step t from 1 to 5. The largest attention weight moves from the last "
+        "source token to the first."
     )
     st.latex(
         r"e_{ti} = q_t \cdot k_i, \quad \alpha_t = \text{softmax}(e_t), \quad "

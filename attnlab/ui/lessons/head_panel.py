@@ -208,7 +208,7 @@ def draw_sets(bench: Bench) -> None:
     new, old = (" ".join(str(at + 1) for at in each) for each in (order, range(length)))
     st.markdown(f"The inputs are in the order **{new}** instead of {old}.")
     positions = encoding_rows(Sinusoidal(), length=length, width=features).astype(np.float32)
-    lines = ["| head | largest difference | unchanged outputs |", "|---|---|---|"]
+    lines = ["| head | largest difference | equal outputs |", "|---|---|---|"]
     for name, added, causal in (
         ("no positions, no mask", 0 * positions, False),
         ("sinusoidal positions added", positions, False),
@@ -225,7 +225,8 @@ def draw_sets(bench: Bench) -> None:
     with st.container(key="step_sets"):
         st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: the outputs for the shuffled inputs, minus the shuffled outputs. Without "
+        "How to read it: the outputs for the shuffled inputs are compared with the shuffled "
+        "outputs. Without "
         "positions or a mask, outputs are permuted like the inputs, and the difference is "
         "rounding.",
         help="With a causal mask an output depends on its input and on the set of earlier inputs. "

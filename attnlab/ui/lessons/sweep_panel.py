@@ -242,10 +242,11 @@ def _widest_in_words(tracks: Sequence[Track], gain: int, gap: float, share: floa
     for track in (track for track in tracks if track.d_attn == widest):
         first = steps_to(track, gap)[gain]
         reached = first[np.isfinite(first)]
-        when = f" (median {np.median(reached):,.0f} steps)" if reached.size else ""
+        median = "median of these: " * (reached.size > 1)
+        when = f" ({median}{np.median(reached):,.0f} steps)" if reached.size else ""
         final = show_measured(*over_seeds(track.gap[gain, :, -1]), most_places=4)
         said.append(
             f"At d_attn = {widest}, {_NAMES[track.scale]}: {reached.size} of {first.size} seeds "
-            f"reached {share:.0%}{when}; the final gap was {final} nats."
+            f"reached {share:.0%} of what can be learned{when}; the final gap was {final} nats."
         )
     return " ".join(said)
