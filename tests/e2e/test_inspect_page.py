@@ -161,7 +161,7 @@ def test_cells_days_and_earlier_steps_are_inspected(inspected):
     expect(_part(page, "run_status")).to_contain_text("step 000")
     expect(_chart(page, "chart_calibration")).not_to_have_attribute("aria-label", words)
     expect(error).not_to_have_text(now)
-    expect(_part(page, "transitions")).to_contain_text("differ")
+    expect(_part(page, "transitions")).to_contain_text("reject the model")
     expect(_part(page, "transitions")).to_contain_text(re.compile(r"KL\(true ‖ model\) = [\d.]+ ±"))
     inspected.slide("shown_step", "End")
     expect(error).to_have_text(now)

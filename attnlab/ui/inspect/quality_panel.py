@@ -80,7 +80,7 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
         )
         st.caption(
             f"Confusion matrix over {counts.sum():,} test sequences: rows are observed tokens, "
-            "columns are the model's most probable tokens. Colour is the share of the row."
+            "columns are the model's most probable tokens."
         )
     with middle, st.container(key="chart_calibration"):
         draw_chart(
