@@ -3,6 +3,7 @@
 from types import MappingProxyType
 
 from attnlab.known_results import (
+    attention_decay,
     belief_mess3,
     belief_rrxor,
     blog_post,
@@ -59,6 +60,7 @@ KNOWN_RESULTS = MappingProxyType(
             tied_unembedding,
             belief_mess3,
             belief_rrxor,
+            attention_decay,
             grokking,
         )
     }
