@@ -1,10 +1,12 @@
 """Two layers of attention form induction heads; one layer cannot."""
 
 import dataclasses
+import functools
 from types import MappingProxyType
 
 import numpy as np
 
+from attnlab.inspection import probs_by_query
 from attnlab.inspection.ablation import ablated_loss
 from attnlab.inspection.head_scores import head_scores, role_of
 from attnlab.inspection.strategies import expected_loss, references_of
@@ -21,8 +23,10 @@ _ONE = dataclasses.replace(
         layers=1, heads=2, d_attn=16, d_model=32, mlp_width=0, position=Rotary()
     ),
 )
-_MATCH = "highest prefix match"
+_MATCH, _HALF = "highest prefix match", 0.5
 _WITHOUT = "loss without induction heads above counting"
+_EVERY, _APART = 50, "steps between the drop of the loss and induction heads"
+_references = functools.cache(references_of)
 
 
 def highest_prefix_match(model: AbstractModel, setup: Setup) -> float:
@@ -33,7 +37,7 @@ def highest_prefix_match(model: AbstractModel, setup: Setup) -> float:
 
 def loss_without_induction_heads(model: AbstractModel, setup: Setup) -> float:
     """Return the loss after zeroing all induction heads, minus that of letter counts, in nats."""
-    references = references_of(_TWO.generator, _TWO.length)
+    references = _references(_TWO.generator, _TWO.length)
     now, before = (
         head_scores(_TWO.generator, each, references.sequences)
         for each in (model, setup.state.model)
@@ -45,6 +49,28 @@ def loss_without_induction_heads(model: AbstractModel, setup: Setup) -> float:
     ]
     counts = references.probs[references.names.index("in-context unigram")]
     return ablated_loss(references, model, heads).mean - expected_loss(references, counts).mean
+
+
+def has_neither_or_both(model: AbstractModel, setup: Setup) -> float:
+    """Return whether prefix match and loss are on the same side of their middle, 0 or 1.
+
+    The middle is 0.5 for the prefix match, and halfway from the untrained loss to the floor.
+    """
+    references = _references(_TWO.generator, _TWO.length)
+    visible = references.sequences[:, :-1]
+    first, now, floor = (
+        expected_loss(references, probs).mean
+        for probs in (
+            probs_by_query(setup.state.model, visible),
+            probs_by_query(model, visible),
+            references.probs[-1],
+        )
+    )
+    return (highest_prefix_match(model, setup) >= _HALF) == (now <= (first + floor) / 2)
+
+
+def _steps_apart(values: list[float]) -> float:
+    return _EVERY * (len(values) - sum(values))
 
 
 RESULT = KnownResult(
@@ -80,10 +106,22 @@ RESULT = KnownResult(
             _WITHOUT,
             least=0.0,
         ),
+        Check(
+            "Prefix match passes 0.5 within 100 steps of the loss passing half of its drop.",
+            "two layers",
+            _APART,
+            most=100.0,
+        ),
     ),
     metrics=MappingProxyType(
-        {_MATCH: highest_prefix_match, _WITHOUT: loss_without_induction_heads}
+        {
+            _MATCH: highest_prefix_match,
+            _WITHOUT: loss_without_induction_heads,
+            _APART: has_neither_or_both,
+        }
     ),
+    checkpoints=tuple(range(0, _TWO.training.steps, _EVERY)),
+    over_training=MappingProxyType({_APART: _steps_apart}),
     differs="The paper trains language models on text. Here random letters repeat.",
     tuned_on=(0, 1, 2, 3, 4),
 )
