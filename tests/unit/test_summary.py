@@ -241,7 +241,7 @@ def test_what_is_better_than_possible_is_counted_in_errors_of_its_test():
         said = sampling_text([row], "nll")
         assert said.endswith(
             f"above the best possible by chance, by at most {0.01 / error:.1f} standard errors of "
-            "their tests."
+            "the test score."
         )
         assert sampling_text([row], "accuracy") == ""
     # Of two runs none is five errors better by chance.
