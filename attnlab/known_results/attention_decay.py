@@ -20,8 +20,7 @@ _DEVIATION, _SEQUENCES = "deviation from theory", 2_000
 
 def deviation_from_theory(model: AbstractModel, setup: Setup) -> float:
     """Return the total variation between attention by distance and (1 - 3x)^distance."""
-    # The same for all settings, which differ in `a` only.
-    decay = cast(float, predicted_decay(_START))
+    decay = cast(float, predicted_decay(setup.experiment))
     visible = np.asarray(setup.test[:_SEQUENCES, :-1])
     return attention_by_distance(model, visible, decay).deviation
 

@@ -66,7 +66,8 @@ def has_neither_or_both(model: AbstractModel, setup: Setup) -> float:
             references.probs[-1],
         )
     )
-    return (highest_prefix_match(model, setup) >= _HALF) == (now <= (first + floor) / 2)
+    is_formed, is_low = highest_prefix_match(model, setup) >= _HALF, now <= (first + floor) / 2
+    return float(is_formed == is_low)
 
 
 def _steps_apart(values: list[float]) -> float:

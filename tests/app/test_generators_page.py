@@ -87,8 +87,8 @@ def test_the_page_opens_on_the_form_s_process(first_page):
     assert _figures(_opened(page, "Best possible"))["ceiling"] == f"{ceiling:.3f}"
 
 
-# The chains of the literature differ only in their tables, and all that is learned in context is
-# shown alike: one of each stands for all.
+# The chains of the literature differ only in their tables, and the page draws the same panels for
+# all processes with a rule in each sequence. One of each is tested.
 _ALIKE = ({*CHAINS} - {"rrxor"}) | ({*IN_CONTEXT} - {"in-context-markov"})
 
 
