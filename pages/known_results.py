@@ -4,7 +4,6 @@ import streamlit as st
 
 from attnlab.known_results import KNOWN_RESULTS
 from attnlab.ui.compare.known_results import draw_gallery, draw_overview
-from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -16,14 +15,3 @@ st.markdown(
 )
 draw_overview(KNOWN_RESULTS.values())
 draw_gallery([*KNOWN_RESULTS.values()])
-draw_in_code(
-    "from attnlab.comparisons.many import run_all\n"
-    "from attnlab.known_results import KNOWN_RESULTS\n\n"
-    'known = KNOWN_RESULTS["belief-mess3"]\n'
-    "results = run_all(known.runs(seeds=2), **known.recording)\n"
-    "for verdict in known.verdicts(known.numbers_of(results)):\n"
-    "    print(verdict.check.claim, verdict.numbers, verdict.says)",
-    lead="This script trains the runs of one result with two seeds. "
-    "`python -m attnlab reproduce belief-mess3` does so from the command line; with `--shipped` it "
-    "only prints the results above.",
-)

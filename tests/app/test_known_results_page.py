@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import pytest
+
 from attnlab import known_results
 from attnlab.known_results import KNOWN_RESULTS
 from attnlab.known_results.shipped import shipped_plots
@@ -24,7 +26,9 @@ def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel():
         assert check.claim in texts(page)
 
 
-def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(monkeypatch):
+@pytest.fixture
+def opened(monkeypatch):
+    """The page with one result, whose runs are short, and its panel of own runs."""
     known = KNOWN_RESULTS["recall-of-pairs"]
     small = with_training(steps=2, train_size=100, test_size=100)
     known = dataclasses.replace(known, settings={"attention": small}, checks=known.checks[:1])
@@ -32,6 +36,11 @@ def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(monkey
     page = open_page("pages/known_results.py")
     page.session_state[f"known_{known.name}_here"] = True
     page.run()
+    return page, known
+
+
+def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(opened):
+    page, known = opened
     page.number_input(key=f"known_{known.name}_seeds").set_value(4).run()
     page.button(key=f"known_{known.name}_start").click().run()
     assert page.session_state["session"].jobs[f"known_{known.name}"].wait(60.0)
@@ -40,3 +49,9 @@ def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(monkey
     # No such run recalls a value, and four of four outside the range disagree.
     assert "Your seeds 20 to 23: The runs disagree." in texts(page)
     assert len(charts(page)) == 2
+
+
+def test_the_script_of_a_result_trains_its_runs_outside_the_app(opened, capsys):
+    page, _ = opened
+    exec(page.code[-1].value, {})
+    assert capsys.readouterr().out.strip().endswith("disagrees")

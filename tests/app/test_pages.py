@@ -9,7 +9,8 @@ from attnlab.ui.core.page_charts import chart_picture
 from tests.app.lessons import code
 from tests.pages import PAGES, title_of
 
-_WITHOUT_CODE = ("train", "inspect", "library", "words")
+# Known results has a script for each result.
+_WITHOUT_CODE = ("train", "inspect", "library", "words", "known_results")
 
 
 def _assert_draws(app, page: str) -> None:

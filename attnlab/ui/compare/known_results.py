@@ -50,6 +50,16 @@ _RULE = (
     "range. They disagree if fewer than half do."
 )
 
+_SCRIPT = """\
+from attnlab.comparisons.many import run_all
+from attnlab.known_results import KNOWN_RESULTS
+
+known = KNOWN_RESULTS["{name}"]
+results = run_all(known.runs(known.seeds), **known.recording)
+for verdict in known.verdicts(known.numbers_of(results)):
+    print(verdict.check.claim, [*verdict.numbers.values()], verdict.says)
+"""
+
 
 def draw_overview(results: Iterable[KnownResult]) -> None:
     """Draw links to the cards of these results, by verdict."""
@@ -197,6 +207,8 @@ def _draw_own_runs(known: KnownResult) -> None:
 
     draw_job(name, draw, failed="Training", progress=progress)
     draw_train_menu(dict(known.settings), f"{name}_train")
+    st.caption("This script trains the shipped runs again:")
+    st.code(_SCRIPT.format(name=known.name), language="python")
 
 
 def _problem(known: KnownResult, seeds: int) -> str:
