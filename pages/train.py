@@ -1,5 +1,9 @@
 """Train: choose settings, train a model and watch what it learns."""
 
+import streamlit as st
+
+from attnlab.inspection.belief_probes import has_beliefs
+from attnlab.ui.core.display import BELIEFS_PAGE
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.train.accuracy_panel import draw_accuracies
@@ -10,6 +14,8 @@ from attnlab.ui.train.runs_panel import follow_run_file
 ensure_shell()
 follow_run_file(session_run())
 bench = draw_bench("Train")
+if has_beliefs(bench.run.experiment.generator):
+    st.page_link(BELIEFS_PAGE, label="Open in Beliefs", icon=":material/change_history:")
 draw_accuracies(bench.run)
 draw_sequences(bench.run)
 draw_bench_foot(bench)

@@ -12,7 +12,14 @@ from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.lesson_controls import draw_lesson
 from attnlab.ui.controls.link_bar import complete_address, draw_unknown, follow_address
-from attnlab.ui.core.display import INSPECT_PAGE, PAGES, QUESTION_PAGE, TRAIN_PAGE, draw_foot
+from attnlab.ui.core.display import (
+    BELIEFS_PAGE,
+    INSPECT_PAGE,
+    PAGES,
+    QUESTION_PAGE,
+    TRAIN_PAGE,
+    draw_foot,
+)
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.outside import draw_error
@@ -118,7 +125,7 @@ _GROUPS = MappingProxyType(
         "Laboratory": (
             (TRAIN_PAGE, "Train", "model_training"),
             (INSPECT_PAGE, "Inspect", "search"),
-            ("beliefs.py", "Beliefs", "change_history"),
+            (BELIEFS_PAGE, "Beliefs", "change_history"),
             ("in_context.py", "In context", "manage_search"),
             ("generators.py", "Generators", "casino"),
             ("sequence_to_sequence.py", "Sequence to sequence", "playing_cards"),

@@ -1,11 +1,13 @@
 """The page Library and what the Train page takes from the library."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnlab.generators import HiddenMarkov
 from attnlab.runs.library import Library, Query
 from attnlab.runs.link_defaults import LINK_VERSION
 from attnlab.runs.storage import to_bytes
@@ -13,6 +15,7 @@ from attnlab.ui.core.server import work_queue
 from attnlab.ui.library.place import _taken_in
 from tests.app.conftest import APP
 from tests.unit.kept_results import result_of, run_of
+from tests.unit.small_experiments import SMALL_LINEAR
 from tests.unit.test_hostile_fields import HOSTILE, RECORD
 from tests.unit.test_library_file import joined
 
@@ -163,6 +166,22 @@ def test_a_run_is_opened_and_goes_on_in_its_row(library, page):
     assert (run.snapshot().state, run.snapshot().step) == ("done", 60)
     assert run.snapshot().seconds >= 100
     assert library.count() == 1
+
+
+def test_a_run_of_a_hidden_markov_process_opens_in_beliefs(library, page):
+    library.keep(result_of(run=run_of()))
+    hidden = dataclasses.replace(SMALL_LINEAR, generator=HiddenMarkov())
+    library.keep(result_of(hidden, run=run_of(hidden)))
+    app, key = page(), "library_open_beliefs"
+    _tick(app, 1)
+    assert not any(button.key == key for button in app.button)
+    _tick(app, 2)
+    app.button(key=key).click().run()
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Beliefs"]
+    assert app.session_state["session"].run.experiment.generator == HiddenMarkov()
+    app.switch_page("pages/train.py").run()
+    assert "Open in Beliefs" in [link.label for link in app.main.get("page_link")]
 
 
 def test_a_run_without_a_model_offers_its_settings(library, page):

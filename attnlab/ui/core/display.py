@@ -12,6 +12,7 @@ from attnlab.configuration.environment import app_folder
 
 PAGES = app_folder() / "pages"
 TRAIN_PAGE, INSPECT_PAGE = PAGES / "train.py", PAGES / "inspect.py"
+BELIEFS_PAGE = PAGES / "beliefs.py"
 QUESTION_PAGE = PAGES / "a_published_question.py"
 
 CHART_HEIGHT = 350

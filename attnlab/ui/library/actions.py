@@ -9,6 +9,7 @@ import streamlit as st
 
 from attnlab.charts import losses_chart
 from attnlab.configuration.options import OptionError, fields, label_of, present
+from attnlab.inspection.belief_probes import has_beliefs
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
 from attnlab.runs.differences import differing_settings, identity_of
@@ -20,7 +21,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
-from attnlab.ui.core.display import CHART_HEIGHT, INSPECT_PAGE, TRAIN_PAGE
+from attnlab.ui.core.display import BELIEFS_PAGE, CHART_HEIGHT, INSPECT_PAGE, TRAIN_PAGE
 from attnlab.ui.core.figures import known_losses
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page_charts import draw_chart
@@ -97,10 +98,13 @@ def draw_actions(run: LiveRun, library: Library, chosen: tuple[RunSummary, ...])
     with st.container(horizontal=True, vertical_alignment="center", key="library_actions"):
         st.markdown(_told(chosen), width="content")
         if one is not None and one.has_model:
-            for label, icon, page in (
+            pages = [
                 ("Open in Train", "model_training", TRAIN_PAGE),
                 ("Open in Inspect", "search", INSPECT_PAGE),
-            ):
+            ]
+            if has_beliefs(one.experiment.generator):
+                pages.append(("Open in Beliefs", "change_history", BELIEFS_PAGE))
+            for label, icon, page in pages:
                 st.button(
                     label,
                     key=f"library_open_{page.stem}",
