@@ -1,6 +1,7 @@
 """Charts of a model: its final prediction, its errors, its states and weights."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import altair as alt
 import numpy as np
@@ -23,7 +24,15 @@ from attnlab.generators.vocabulary import Vocabulary
 
 # Name of the row with the truth.
 TRUTH = "truth"
-_DISTRIBUTIONS = ["true", "model"]
+# Of distributions of the next token, by name.
+_HUES = MappingProxyType(
+    {
+        "true": HUES.truth,
+        "injected belief": HUES.truth,
+        "real belief": HUES.training,
+        "model": HUES.learned,
+    }
+)
 # In pixels: a cell with room for its number, a cell of the confusion matrix at most, and the names
 # beside the rows of the final query.
 _NUMBER_WIDTH, _COUNT_CELL, _NAMES = 28, 72, 110
@@ -115,30 +124,36 @@ def by_lag_chart(
 
 
 def next_day_table(
-    true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab"], vocabulary: Vocabulary
+    distributions: Mapping[str, Float[np.ndarray, " vocab"]], vocabulary: Vocabulary
 ) -> pd.DataFrame:
-    """Return a table with one row per token and distribution, true or the model's."""
+    """Return a table with one row per token and named distribution."""
     return pd.DataFrame(
         {
-            "token": list(vocabulary.symbols) * 2,
-            "distribution": np.repeat(_DISTRIBUTIONS, vocabulary.size),
-            "probability": np.concatenate([true, model]),
+            "token": list(vocabulary.symbols) * len(distributions),
+            "distribution": np.repeat(list(distributions), vocabulary.size),
+            "probability": np.concatenate([*distributions.values()]),
         }
     )
 
 
 @drawn_once
-def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") -> Chart:
-    """Draw the next token's true distribution and the model's, as bars from 0 to 1."""
+def next_day_chart(
+    table: Rows,
+    *,
+    symbols: tuple[str, ...],
+    names: tuple[str, ...] = ("true", "model"),
+    word: str = "day",
+) -> Chart:
+    """Draw distributions of the next token, side by side, as bars from 0 to 1."""
     axis = alt.Axis(labelAngle=0, labelFontSize=16)
-    hues = (HUES.truth, HUES.learned)
-    colour = by_name(alt.Color, "distribution", _DISTRIBUTIONS, hues, legend=top_legend())
+    hues = [_HUES[name] for name in names]
+    colour = by_name(alt.Color, "distribution", names, hues, legend=top_legend())
     return (
         alt.Chart(table)
         .mark_bar()
         .encode(
             x=alt.X("token:N", title=f"next {word}", sort=list(symbols), axis=axis),
-            xOffset=alt.XOffset("distribution:N", sort=_DISTRIBUTIONS),
+            xOffset=alt.XOffset("distribution:N", sort=list(names)),
             y=alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1])),
             color=colour,
             tooltip=[tip("token:N"), tip("distribution:N"), tip("probability:Q", None, ".3f")],

@@ -60,12 +60,17 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     sites = ["embedding", "attention 1", "output"]
     assert app.segmented_control(key="belief_site").options == sites
     assert "the next-token distribution determines the belief" in texts(app)
+    (controls,) = (each.value for each in app.caption if "R² of the controls" in each.value)
+    assert "; last three tokens 0." in controls
+    assert "; shuffled target " in controls
     assert "A probe of all activations together reaches R²" in texts(app)
     values = {each.label: float(each.value.split()[0]) for each in app.metric}
     parts = values["not represented (nats)"] + values["represented, not used (nats)"]
     assert values["gap to the floor (nats)"] == pytest.approx(parts, abs=2e-4)
-    (steered,) = [each.value for each in app.table if "KL" in each.value]
+    (steered,) = [each.value for each in app.table if "KL, real, grid" in each.value]
     assert steered["prediction"].tolist()[0] == "after steering"
+    # Without steering, no injected belief changes the prediction.
+    assert steered["KL, real"].iloc[2].endswith("± 0.0000")
     before = texts(app)
     app.segmented_control(key="belief_site").set_value("embedding")
     app.select_slider(key="belief_position").set_value(4).run()

@@ -164,7 +164,8 @@ def loss_chart():
 
 
 def next_day_chart():
-    table = charts.next_day_table(np.full(3, 1 / 3), np.array([0.2, 0.3, 0.5]), WEATHER)
+    rows = {"true": np.full(3, 1 / 3), "model": np.array([0.2, 0.3, 0.5])}
+    table = charts.next_day_table(rows, WEATHER)
     return charts.next_day_chart(table, symbols=SYMBOLS)
 
 

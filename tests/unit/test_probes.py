@@ -244,6 +244,23 @@ def test_after_the_move_the_probe_gives_the_injected_belief(site):
     )
 
 
+def test_the_random_move_is_as_long_as_the_move_to_the_belief():
+    """Two log odds of three tokens give the two numbers of the activation that moved them."""
+    process = Mess3()
+    model = build_model(Experiment(generator=process, length=6, model=GRUOptions(hidden_size=2)))
+    data = belief_data(process, 6, size=50)
+    fitted = fit_probe(activations(model, data.sequences)["state"], data.beliefs)
+    wanted = np.array([[0.8, 0.1, 0.1], [0.2, 0.2, 0.6]])
+    found = steer(model, fitted, "state", data.sequences[0], wanted)
+    plain, moved, random = (
+        np.diff(np.log(probs), axis=-1) @ np.linalg.inv(np.diff(model.unembedding.weight, axis=1))
+        for probs in (found.plain, found.probs, found.control)
+    )
+    np.testing.assert_allclose(moved - plain, found.moves, atol=1e-4)
+    lengths = (np.linalg.norm(each - plain, axis=1) for each in (random, moved))
+    np.testing.assert_allclose(*lengths, rtol=1e-3)
+
+
 @pytest.mark.slow
 def test_large_activations_are_probed_on_fewer_sequences():
     length = 200

@@ -117,16 +117,14 @@ def draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeSe
         alt=f"R² of the {chosen_target()} at {len(names)} sites over {len(steps)} steps, "
         "beside its controls.",
     )
+    scores = (f"{name} {show_score(score)}" for name, score in setup.controls.items())
+    st.caption(f"R² of the controls: {'; '.join(scores)}.")
 
 
 def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:
     """Return what a high R² means here, from the controls."""
-    law, last = controls[NEXT_TOKEN].r2, controls[LAST_TOKEN].r2
-    untrained = max(each.untrained.r2 for each in sites)
-    text = (
-        f"Controls: a probe of the untrained model reaches R² {untrained:.2f} at best, and one of "
-        f"the last token {last:.2f}. "
-    )
+    law, untrained = controls[NEXT_TOKEN].r2, max(each.untrained.r2 for each in sites)
+    text = f"A probe of the untrained model reaches R² {untrained:.2f} at best. "
     if BEST in controls:
         return text + f"No probe can beat the exact belief, which reaches {controls[BEST].r2:.2f}."
     if chosen_target() != "belief":

@@ -74,6 +74,7 @@ def draw_steering(
         lambda: steer(model, chosen.trained.probe, chosen.site, tokens, beliefs),
     )
     injected = next_probs_of(process, beliefs)
+    real = np.broadcast_to(setup.test.next_probs[0, -1], injected.shape)
     number = chosen_belief(len(beliefs))
     st.header("Steering", anchor=False)
     st.markdown(
@@ -82,22 +83,26 @@ def draw_steering(
     )
     left, right = st.columns(2, gap="medium")
     with left:
-        table = next_day_table(injected[number], found.probs[number], process.vocabulary)
-        says = ", ".join(
-            f"{symbol} {show_percent(true)} ({show_percent(model_share)})"
-            for symbol, true, model_share in zip(
-                process.vocabulary.symbols, injected[number], found.probs[number], strict=True
-            )
+        symbols = process.vocabulary.symbols
+        shown = {
+            "injected belief": injected[number],
+            "real belief": real[number],
+            "model": found.probs[number],
+        }
+        says = "; ".join(
+            f"{name}: {', '.join(map('{} {}'.format, symbols, map(show_percent, probs)))}"
+            for name, probs in shown.items()
         )
         draw_chart(
             next_day_chart(
-                table,
-                symbols=process.vocabulary.symbols,
+                next_day_table(shown, process.vocabulary),
+                symbols=symbols,
+                names=tuple(shown),
                 word=process.position_word,
                 height=_CHART_HEIGHT,
             ),
             name="Steered prediction",
-            alt=f"The next token by the chosen belief, and by the model after steering: {says}.",
+            alt=f"The next token by the exact beliefs, and by the model after steering. {says}.",
         )
     with right:
         predictions = {
@@ -105,16 +110,23 @@ def draw_steering(
             "after a random move of the same length": found.control,
             "without steering": np.broadcast_to(found.plain, injected.shape),
         }
-        apart = [divergence(injected, each) for each in predictions.values()]
         grid = ", and over a grid of beliefs" * (on_grid > 0)
         st.markdown(
-            "KL from the exact prediction to the model's, in nats: mean ± standard error over "
-            f"{len(beliefs) - on_grid} beliefs after sequences{grid}"
+            "KL in nats, from the exact prediction of the injected or the real belief to the "
+            f"model's. Means ± one standard error over {len(beliefs) - on_grid} beliefs after "
+            f"sequences{grid}."
         )
-        parts = {"KL": slice(on_grid, None), "KL over the grid": slice(on_grid)}
-        shown = {
-            name: [show_measured(*mean_and_error(each[at]), most_places=4) for each in apart]
-            for name, at in parts.items()
+        parts = {"": slice(on_grid, None), ", grid": slice(on_grid)}
+        # Without digits by which equal values would have an error.
+        apart = {
+            f"{name}{where}": [
+                show_measured(
+                    *np.round(mean_and_error(divergence(exact, each)[at]), 9), most_places=4
+                )
+                for each in predictions.values()
+            ]
+            for where, at in parts.items()
             if len(beliefs[at])
+            for name, exact in (("KL, injected", injected), ("KL, real", real))
         }
-        st.table({"prediction": list(predictions)} | shown)
+        st.table({"prediction": list(predictions)} | apart)

@@ -194,7 +194,7 @@ def _draw_next_day(
     with st.container(key="chart_next_day"):
         draw_chart(
             charts.next_day_chart(
-                charts.next_day_table(true, learned, vocabulary),
+                charts.next_day_table({"true": true, "model": learned}, vocabulary),
                 symbols=vocabulary.symbols,
                 word=word,
                 height=_LEAST_HEIGHT,
