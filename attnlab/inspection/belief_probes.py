@@ -215,7 +215,7 @@ class ProbeSetup(NamedTuple):
 def sequences_for(model: AbstractModel, length: int) -> int:
     """Return the number of sequences to fit probes of a model to: at most 1,000.
 
-    There are fewer if the activations of all sites would take more than 64 MB.
+    There are fewer, but at least 20, if the activations of all sites would take more than 64 MB.
     """
 
     def residual(model: AbstractModel, tokens: Array) -> dict[str, Array]:
@@ -239,16 +239,20 @@ def prepare_probes(
 
     Raises:
         OptionError: If the process has no hidden states, the model has no sites or sees later
-            tokens, the target is unknown, or there are fewer than 20 sequences.
+            tokens, the target is unknown, or there are fewer than 20 sequences or no more than
+            outputs of the probe.
 
     """
     check_can_probe(experiment, target)
     process, length = experiment.generator, experiment.length
     model = build_model(experiment)
-    size = sequences_for(model, length) if size is None else size
-    if size < _FEWEST:
-        problem = "too few sequences to fit and score a probe"
-        raise OptionError("size", size, problem, f"Choose {_FEWEST} or more")
+    is_of_states = target in ("belief", "hidden state")
+    outputs = len(process.hidden_states) if is_of_states else process.vocabulary.size
+    least = max(_FEWEST, outputs + 1)
+    size = max(least, sequences_for(model, length)) if size is None else size
+    if size < least:
+        problem = f"too few sequences to fit and score a probe with {outputs} outputs"
+        raise OptionError("size", size, problem, f"Choose {least} or more")
     # Drawn together, so that the halves are independent.
     both = belief_data(process, length, seed=experiment.seed, size=2 * size)
     train = jax.tree.map(lambda part: part[:size], both)

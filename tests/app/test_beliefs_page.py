@@ -63,6 +63,9 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     (controls,) = (each.value for each in app.caption if "R² of the controls" in each.value)
     assert "; last three tokens 0." in controls
     assert "; shuffled target " in controls
+    (fitted,) = (each for each in app.caption if "Probes are fitted on 1,000" in each.value)
+    # Three sites of width 8, at four positions of 2,000 sequences.
+    assert "take 0.8 MB" in fitted.proto.help
     assert "A probe of all activations together reaches R²" in texts(app)
     values = {each.label: float(each.value.split()[0]) for each in app.metric}
     parts = values["not represented (nats)"] + values["represented, not used (nats)"]

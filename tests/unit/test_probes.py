@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import Even, HiddenChain, HiddenMarkov, Markov, Mess3, RandomRandomXor
+from attnlab.generators import (
+    Even,
+    HiddenChain,
+    HiddenMarkov,
+    Markov,
+    Mess3,
+    ProductChain,
+    RandomRandomXor,
+)
 from attnlab.inspection import (
     activations,
     belief_data,
@@ -187,6 +195,12 @@ def test_what_cannot_be_probed_is_refused():
         prepare_probes(Experiment(generator=Mess3(), model=SMALL), "beliefs", size=10)
     with pytest.raises(OptionError, match="`size` is 10: too few sequences"):
         prepare_probes(Experiment(generator=Mess3(), model=SMALL), size=10)
+    many = Experiment(generator=ProductChain("parentheses", "rrxor"), model=SMALL)
+    states = len(many.generator.hidden_states)
+    with pytest.raises(
+        OptionError, match=rf"`size` is {states}: .* {states} outputs.* {states + 1} or"
+    ):
+        prepare_probes(many, size=states)
     with pytest.raises(OptionError, match="`target` is 'hidden state': the process 'hmm'"):
         prepare_probes(Experiment(generator=HiddenMarkov(), model=SMALL), "hidden state")
     sees_all = dataclasses.replace(SMALL, mask="none")

@@ -145,7 +145,7 @@ def _draw(snapshot: Snapshot) -> None:
     plane = plane_of(outputs, setup.targets[1], corners)
     at = slice(None) if position == _ALL else slice(int(position) - 1, int(position))
     score = chosen.trained.score if position == _ALL else chosen.trained.by_position[at][0]
-    pasts, exact = distinct_pasts(setup, at)
+    pasts, exact, count = distinct_pasts(setup, at)
     is_belief, points, beliefs = target == "belief", None, exact
     if is_belief:
         # The grid first, so that another position keeps the pick.
@@ -160,6 +160,8 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption(
             f"Each point is a position of a test sequence.{_plane_in_words(outputs, corners)}"
         )
+        if is_belief and len(pasts) < count:
+            st.caption(f"Hover works for {len(pasts):,} of {count:,} different sequences.")
         _draw_plane(f"Exact {noun}", setup, plane, setup.targets[1], at, points)
     with right:
         noun = noun[0].upper() + noun[1:]
@@ -172,11 +174,14 @@ def _draw(snapshot: Snapshot) -> None:
         draw_course(experiment, names, setup)
     st.caption(verdict(sites, setup.controls))
     size = len(setup.test.sequences)
+    width = sum(each.trained.probe.weight.shape[1] for each in sites)
+    # Of single-precision numbers, for both halves of the sequences.
+    megabytes = 8e-6 * width * setup.test.sequences.size
     st.caption(
         f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others.",
-        help="All activations together take at most 64 MB. Larger models are probed on fewer "
-        "sequences. Only models that see no later tokens can be probed, since a belief knows "
-        "earlier tokens alone.",
+        help=f"All activations together take {megabytes:.1f} MB. If they would take more than 64 "
+        "MB, there are fewer sequences, but at least 20. Only models that see no later tokens can "
+        "be probed, since a belief knows earlier tokens alone.",
     )
     _draw_thumbnails(setup, plane, sites, names)
     draw_attention(experiment, probed.model, probed.step, setup)

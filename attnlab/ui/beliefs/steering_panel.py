@@ -16,7 +16,7 @@ from attnlab.ui.core.session import kept_result
 
 BELIEF_CHART = "belief_points"
 # Different pasts whose beliefs can be pointed at and picked.
-_MOST_PASTS = 300
+_MOST_PASTS = 1_000
 # Of two or three states, beliefs in steps of one part can also be picked.
 _PARTS = 30
 _CHART_HEIGHT = 220
@@ -31,16 +31,19 @@ def chosen_belief(count: int) -> int:
     return number if number < count else 0
 
 
-def distinct_pasts(setup: ProbeSetup, at: slice) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """Return different pasts of the test sequences, and what a probe should give after them."""
+def distinct_pasts(setup: ProbeSetup, at: slice) -> tuple[list[tuple[int, ...]], np.ndarray, int]:
+    """Return different pasts of the test sequences, their targets, and the number of all pasts."""
     sequences, targets = setup.test.sequences, setup.targets[1]
-    ends = range(sequences.shape[1])[at]
-    found: dict[tuple[int, ...], np.ndarray] = {}
-    for row, end in ((row, end) for row in range(len(sequences)) for end in ends):
-        found.setdefault(tuple(sequences[row, : end + 1].tolist()), targets[row, end])
-        if len(found) == _MOST_PASTS:
-            break
-    return list(found), np.stack([*found.values()])
+    ends, found = range(sequences.shape[1])[at], []
+    # Pasts are equal if the pasts before the last token and the last tokens are.
+    groups = np.zeros(len(sequences), int)
+    for end, tokens in enumerate(sequences.T):
+        groups = groups * (sequences.max() + 1) + tokens
+        _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
+        found += [(row, end) for row in first if end in ends]
+    shown = sorted(found)[:_MOST_PASTS]
+    pasts = [tuple(sequences[row, : end + 1].tolist()) for row, end in shown]
+    return pasts, np.stack([targets[place] for place in shown]), len(found)
 
 
 def grid_of_beliefs(states: int) -> np.ndarray:
