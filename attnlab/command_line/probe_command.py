@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import sys
 from typing import Any
 
@@ -61,10 +62,20 @@ def run_probe(parsed: dict[str, Any], progress: CommandProgress) -> int:
         rows = activations(model, setup.test.sequences, [last.site])[last.site]
         gap = belief_gap(experiment.generator, model, last.trained.probe, rows, setup.test)
     if as_json:
-        print(json.dumps(_record(found, target) | ({} if gap is None else {"gap": gap._asdict()})))
+        record = _record(found, target) | ({} if gap is None else {"gap": gap._asdict()})
+        print(json.dumps(_defined(record)))
     else:
         _print(found, gap)
     return 0
+
+
+def _defined(value: Any) -> Any:
+    """Replace R² of a constant target, which is not defined, by None: JSON has no NaN."""
+    if isinstance(value, dict):
+        return {name: _defined(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_defined(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _record(found: BeliefProbes, target: str) -> dict[str, Any]:

@@ -36,6 +36,18 @@ def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path):
     assert "last token alone: R² 1.000" in capsys.readouterr().out
 
 
+def test_layers_are_numbers_and_what_is_not_defined_is_null(capsys):
+    """The last token of a process that only says `a` is constant."""
+    small = ("--layers", "1", "--heads", "1", "--d-model", "4", "--mlp-width", "4", *SMALL[2:4])
+    only_a = ("--generator", "hidden-chain", "--symbols", "a b", "--table", "1 0 0 0; 0 1 0 0")
+    made = ("--steps", "2", "--batch", "20", "--test-size", "100", "--target", "last token")
+    assert main(("probe", "--preset", "mess3-belief", *small, *only_a, *made, "--json")) == 0
+    report = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    layers = {each["site"]: each["layer"] for each in report["sites"]}
+    assert layers == {"embedding": None, "attention.0": 0, "mlp.0": 0, "final": None}
+    assert report["sites"][0]["r2"] is report["controls"]["shuffled target"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
