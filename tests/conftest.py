@@ -1,5 +1,6 @@
 """Strict modes of JAX, fixed draws of hypothesis and kept programs, for every test."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -9,6 +10,9 @@ import jax
 import pytest
 
 from tests import check_calls
+
+# Collections go through all that was imported: a tenth of the time with the usual thresholds.
+gc.set_threshold(100_000, 20, 100)
 
 check_calls()
 

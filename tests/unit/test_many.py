@@ -33,7 +33,7 @@ from attnlab.training.experiment import prepare, to_json
 from attnlab.training.limits import Limits
 from attnlab.training.loop import divergence, train
 from attnlab.training.optimisers import OPTIMISERS
-from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_TASK
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_MODELS, SMALL_TASK, small
 from tests.unit.worker_faults import deadly_processes
 
 
@@ -82,8 +82,7 @@ def test_runs_of_one_program_come_one_after_another_and_none_is_lost():
 
 @pytest.mark.slow
 def test_a_task_that_was_kept_without_its_exact_match_has_it_all_the_same():
-    training = dataclasses.replace(SMALL_TASK.training, steps=5)
-    experiment = dataclasses.replace(SMALL_TASK, training=training)
+    experiment = small(SMALL_MODELS["rnn-bottleneck"], steps=5)
     done, library = carry_out(experiment), Library(None)
     assert 0 <= done.exact_match <= 1
     number = library.keep(dataclasses.replace(done, exact_match=None))

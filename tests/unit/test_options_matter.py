@@ -19,7 +19,7 @@ from attnlab.training.experiment import prepare
 from attnlab.training.loop import train
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES, Sgd
 from attnlab.training.steps import Training
-from tests.unit.small_experiments import SMALL, SMALL_TASK, SMALL_TRANSFORMER, small
+from tests.unit.small_experiments import SMALL, SMALL_GRU, SMALL_MODELS, small
 
 # Values for the options that have no bounds or choices to take one from.
 VALUES = {
@@ -186,7 +186,7 @@ def test_an_option_of_a_process_changes_its_sequences_or_their_law(kind, name, o
 def base_of(name, other):
     """A small experiment in which the option of the training is allowed and matters."""
     if name == "scheduled_sampling" or (name == "loss" and other == "next"):
-        return SMALL_TASK if name == "scheduled_sampling" else SMALL_TRANSFORMER
+        return SMALL_MODELS["rnn-bottleneck"] if name == "scheduled_sampling" else SMALL_GRU
     # There are too few different sequences of four tokens for a distinct test set.
     return dataclasses.replace(SMALL, length=8) if name == "split" else SMALL
 
