@@ -215,7 +215,7 @@ def end_figures(before: set[Key]) -> None:
         # Rerun at most once a second while results are missing, and at once after the last one.
         return left if left == 0 or time.monotonic() > began + _BETWEEN_RERUNS else waited
 
-    draw_while(missing, lambda: None, key="figures", seconds=0.25, waited=waited)
+    draw_while(missing, lambda: None, key="figures", waited=waited)
 
 
 def draw_figures_status(*keys: Key) -> None:
