@@ -352,7 +352,7 @@ def _check_sites(
         logits, trace = edited(model, *edits)(tokens, queries, capture=sites)
         return logits, trace.residual
 
-    def read_with(values, site):
+    def read_with(values, site=None):
         # All sites have an edit, so that all programs are one; only one of them replaces anything.
         edits = (Edit(site=each, value=value, where=jnp.full(len(value), each == site))
                  for each, value in values.items())  # fmt: skip
@@ -362,14 +362,18 @@ def _check_sites(
     np.testing.assert_allclose(
         captured_logits, logits, atol=1e-5, err_msg="`capture` changes the logits"
     )
+    unedited, own = read_with(own)
+    np.testing.assert_allclose(
+        unedited, logits, atol=1e-5, err_msg="edits at no position change the logits"
+    )
     other_logits, others = read(model, (tokens + 1) % model.vocab)
     for site in sites:
         _require(site in own, f"the site {quoted(site)} is not captured")
         rows = own[site].shape[0]
         _require(rows == tokens.size or options.reads_source, f"{quoted(site)} has {rows} rows")
         same, _ = read_with(own, site)
-        np.testing.assert_allclose(
-            same, logits, atol=1e-5, err_msg=f"{quoted(site)} replaced by itself changes the logits"
+        np.testing.assert_array_equal(
+            same, unedited, err_msg=f"{quoted(site)} replaced by itself changes the logits"
         )
         changed, kept = read_with(others, site)
         np.testing.assert_array_equal(

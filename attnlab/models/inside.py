@@ -132,13 +132,17 @@ class Edited(AbstractModel):
         return self.model.read(one_hot, queries, **{"edits": edits, **capture})
 
 
-def edited(model: AbstractModel, *edits: Edit) -> Edited:
+def edited(model: AbstractModel, *edits: Edit) -> AbstractModel:
     """Return the model with these edits, applied after any edits that it already has.
+
+    Without edits this is the model itself.
 
     Raises:
         ValueError: If the model has no heads, no heads of that kind, or no such site.
 
     """
+    if not edits:
+        return model
     if isinstance(model, Edited):
         return edited(model.model, *model.edits, *edits)
     for edit in edits:

@@ -96,7 +96,7 @@ ACTIVATIONS = {"gelu": gelu, "relu": lambda x: np.maximum(x, 0), "silu": silu, "
 def transformer_forward(
     model, tokens, *, positions, turn=None, bias_of=lambda head: None, cut=None
 ):
-    """(logits, patterns by layer and head) of a stack, head after head.
+    """(logits, patterns by layer and head, activations by site) of a stack, head after head.
 
     With `cut` = (layer, reader, writer, names), the reader's inputs of these names are computed
     without what the writer of the layer below has added to the rows.
@@ -106,6 +106,7 @@ def transformer_forward(
         "1/sqrt(d)": options.d_attn**-0.5, "none": 1.0, "temperature": 1 / options.temperature
     }[options.scale]  # fmt: skip
     rows, patterns = attention_inputs(tokens, as_float64(model.tokens), positions), []
+    sites = {"embedding": rows}
 
     def layer_norm(some_rows, norm):
         return normalised(some_rows, norm, options.normaliser)
@@ -141,18 +142,21 @@ def transformer_forward(
         patterns.append(of_layer)
         rows = rows + mixed if options.residual == "with" else mixed
         rows = layer_norm(rows, layer.normalisations[0]) if post else rows
+        sites[f"attention.{number}"] = rows
         if options.mlp_width:
             inputs = layer_norm(rows, layer.normalisations[1]) if pre else rows
             wide, narrow = layer.mlp
             made = affine(ACTIVATIONS[options.activation](affine(inputs, wide)), narrow)
             rows = rows + made if options.residual == "with" else made
             rows = layer_norm(rows, layer.normalisations[1]) if post else rows
+            sites[f"mlp.{number}"] = rows
     if options.normalisation == "pre":
         rows = layer_norm(rows, model.normalisation)
+    sites["final"] = rows
     if options.unembedding == "tied":
-        vectors = as_float64(model.tokens)
-        return rows[:, : options.d_model] @ vectors.T + as_float64(model.unembedding), patterns
-    return affine(rows, model.unembedding), patterns
+        logits = rows[:, : options.d_model] @ as_float64(model.tokens).T
+        return logits + as_float64(model.unembedding), patterns, sites
+    return affine(rows, model.unembedding), patterns, sites
 
 
 def gru_logits(model, tokens):

@@ -116,7 +116,7 @@ def drawn(options, vocab=VOCAB):
 
 @functools.cache
 def built(setting):
-    """A model of a setting, its logits and its trace at every query of `TOKENS`.
+    """A model of a setting, its logits and its trace at every query of `TOKENS`, with all sites.
 
     Off its start, where biases are all 0 and normalisations alike.
     """
@@ -126,9 +126,9 @@ def built(setting):
         lambda leaf: leaf + rng.normal(scale=0.1, size=leaf.shape).astype(np.float32), parameters
     )
     model = eqx.combine(moved, rest)
-    return model, *run(model)
+    return model, *run(model, capture=model.sites)
 
 
-def run(model, tokens=TOKENS, queries=None):
+def run(model, tokens=TOKENS, queries=None, **capture):
     queries = range(len(tokens)) if queries is None else queries
-    return model(jnp.array(tokens), jnp.array(queries))
+    return model(jnp.array(tokens), jnp.array(queries), **capture)

@@ -111,19 +111,22 @@ def positions_of(model, options):
 
 
 def in_float64(model, options):
-    """(logits, patterns of every layer and head) of `TOKENS` by an independent forward pass."""
+    """(logits, patterns of every layer and head, activations by site) of `TOKENS`.
+
+    Activations are those of a transformer alone.
+    """
     if options.name == "linear":
         weight, bias = (as_float64(part) for part in model.projection)
         day_feature = options.day_feature == "with"
         logits = linear_logits(weight, bias, TOKENS, day_feature=day_feature)
-        return np.tile(logits, (LENGTH, 1)), []
+        return np.tile(logits, (LENGTH, 1)), [], {}
     if options.name == "mlp":
         activation = ACTIVATIONS[options.activation]
-        return np.tile(mlp_logits(model, TOKENS, activation), (LENGTH, 1)), []
+        return np.tile(mlp_logits(model, TOKENS, activation), (LENGTH, 1)), [], {}
     if options.name == "conv":
-        return conv_forward(model, TOKENS)[0], []
+        return conv_forward(model, TOKENS)[0], [], {}
     if options.name in RECURRENT:
-        return RECURRENT[options.name](model, TOKENS), []
+        return RECURRENT[options.name](model, TOKENS), [], {}
     positions, turn, bias = positions_of(model, options)
     if options.name == "transformer":
 
@@ -140,17 +143,20 @@ def in_float64(model, options):
         model, list(TOKENS), positions=positions, mask=options.mask, scale=2**-0.5, turn=turn,
         bias=bias,
     )  # fmt: skip
-    return logits, [[pattern]]
+    return logits, [[pattern]], {}
 
 
 @every_setting
 def test_a_model_agrees_with_a_forward_pass_in_float64(setting):
     model, logits, trace = built(setting)
-    expected, patterns = in_float64(model, MODELS_IN_ALL_SETTINGS[setting])
+    expected, patterns, sites = in_float64(model, MODELS_IN_ALL_SETTINGS[setting])
     # Numbers of size 1 to 10 through a few float32 products.
     for found, pattern in zip(trace.attention, patterns, strict=True):
         np.testing.assert_allclose(found.pattern, pattern, atol=2e-5)
     np.testing.assert_allclose(logits, expected, atol=5e-5)
+    assert not sites or tuple(sites) == model.sites
+    for site, rows in sites.items():
+        np.testing.assert_allclose(trace.residual[site], rows, atol=5e-5, err_msg=site)
 
 
 @pytest.mark.slow

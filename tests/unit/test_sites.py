@@ -25,7 +25,7 @@ from attnlab.models.inside import mean_trace, removed, trace_of
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import train
 from attnlab.training.steps import Training
-from tests.unit.model_oracles import as_float64, attention_of, gelu, normalised
+from tests.unit.model_oracles import as_float64
 from tests.unit.model_settings import LENGTH, SOURCE, VOCAB, drawn
 from tests.unit.small_experiments import SMALL_MODELS
 
@@ -84,44 +84,6 @@ def test_every_family_gives_the_sites_that_it_names_at_every_position(name):
     assert eqx.filter_eval_shape(read, model, ()) == {}
 
 
-def transformer_sites(model, tokens):
-    """Activations by site in float64, by the equations of `TransformerOptions`."""
-    options = model.options
-
-    def affine(projection, rows):
-        return rows @ as_float64(projection.weight) + as_float64(projection.bias)
-
-    rows = as_float64(model.tokens)[tokens] + as_float64(model.positions)
-    found = {"embedding": rows}
-    for number, layer in enumerate(model.layers):
-        read = normalised(rows, layer.normalisations[0], "LayerNorm")
-        query, key, value = (
-            np.split(affine(part, read), options.heads, axis=1)
-            for part in (layer.query, layer.key, layer.value)
-        )
-        heads = [
-            attention_of(*parts, mask="causal", scale=options.d_attn**-0.5)[0]
-            for parts in zip(query, key, value, strict=True)
-        ]
-        rows = rows + affine(layer.output, np.hstack(heads))
-        found[f"attention.{number}"] = rows
-        wide, narrow = layer.mlp
-        read = normalised(rows, layer.normalisations[1], "LayerNorm")
-        rows = rows + affine(narrow, gelu(affine(wide, read)))
-        found[f"mlp.{number}"] = rows
-    return found | {"final": normalised(rows, model.normalisation, "LayerNorm")}
-
-
-@pytest.mark.slow
-def test_captured_activations_are_those_of_a_forward_pass_by_hand():
-    model = build(TRANSFORMER)
-    found = trace_of(model, TOKENS, capture=model.sites).residual
-    expected = transformer_sites(model, TOKENS)
-    assert found.keys() == expected.keys()
-    for site, rows in expected.items():
-        np.testing.assert_allclose(found[site], rows, atol=2e-5, err_msg=site)
-
-
 def at(position, length):
     return np.arange(length) == position
 
@@ -174,6 +136,7 @@ def test_edits_of_patterns_and_of_sites_are_made_together_in_one_pass():
     mask = np.tri(LENGTH, dtype=bool)
     without = [Edit(layer=0, head=head, pattern=removed(mask)) for head in range(2)]
     rows = jr.normal(jr.key(1), (LENGTH, 4))
+    assert edited(model) is model
     changed = edited(edited(model, *without), Edit(site="embedding", value=rows))
     found = trace_of(changed, TOKENS, capture=("embedding", "attention.0")).residual
     np.testing.assert_array_equal(found["embedding"], rows)

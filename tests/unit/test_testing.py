@@ -184,7 +184,7 @@ def test_a_right_model_passes():
         ("not captured", "'nowhere' is not captured"),
         ("some positions", "'embedding' has 2 rows"),
         ("changed by capture", "`capture` changes the logits"),
-        ("changed by an edit", "replaced by itself changes the logits"),
+        ("changed by an edit", "edits at no position change the logits"),
         ("before its edit", "captured without its edit"),
         ("ignored", "an edit at 'embedding' changes no logits"),
         ("not the last", "last site does not decide"),
