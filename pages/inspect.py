@@ -10,6 +10,7 @@ from attnlab.configuration.options import present
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session_library import session_run
+from attnlab.ui.in_context.context_panel import draw_in_context_panel
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
 from attnlab.ui.inspect.lengths_panel import draw_lengths
@@ -81,6 +82,7 @@ else:
         if moment.model.logits_are_a_sum:
             draw_contributions(experiment, moment.model, tokens)
         draw_edits(experiment, moment.model, test, models_before(snapshot, moment))
+        draw_in_context_panel(run)
         draw_lengths(experiment, moment.model, test)
         draw_quality(experiment, moment.model, test)
     st.markdown(

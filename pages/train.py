@@ -5,6 +5,7 @@ import streamlit as st
 from attnlab.inspection.belief_probes import has_beliefs
 from attnlab.ui.core.display import BELIEFS_PAGE
 from attnlab.ui.core.session_library import session_run
+from attnlab.ui.in_context.context_panel import draw_in_context_panel
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.train.accuracy_panel import draw_accuracies
 from attnlab.ui.train.bench import draw_bench, draw_bench_foot
@@ -17,5 +18,6 @@ bench = draw_bench("Train")
 if has_beliefs(bench.run.experiment.generator):
     st.page_link(BELIEFS_PAGE, label="Open in Beliefs", icon=":material/change_history:")
 draw_accuracies(bench.run)
+draw_in_context_panel(bench.run)
 draw_sequences(bench.run)
 draw_bench_foot(bench)

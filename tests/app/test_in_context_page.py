@@ -58,6 +58,13 @@ def test_heads_and_references_of_a_run(app):
     app.select_slider(key="shown_step").set_value(0).run()
     assert not app.exception
     assert "**Loss by token**, step 0" in texts(app) != before
+    # Inspect has the same charts in a panel.
+    app.switch_page("pages/inspect.py").run()
+    assert "**Loss by token**" not in texts(app)
+    app.session_state["in_context_panel"] = True
+    app.run()
+    assert not app.exception
+    assert "**Loss by token**, step 0" in texts(app)
 
 
 def test_who_has_chosen_nothing_sees_induction():

@@ -82,7 +82,6 @@ def draw_beliefs(bench: Bench) -> None:
         "under **process**.",
         _draw,
         missing,
-        key="beliefs",
     )
 
 

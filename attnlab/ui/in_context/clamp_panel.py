@@ -90,7 +90,7 @@ def draw_clamp(snapshot: Snapshot, heads: Sequence[HeadScore]) -> None:
         "head held at a fixed pattern (Singh et al. 2024)."
     )
     if not snapshot.history.tests or snapshot.history.changes:
-        st.caption("Press **Start** to train the free run first, without changes of its settings.")
+        st.caption("Train the free run first, without changes of its settings.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.selectbox(

@@ -10,8 +10,10 @@ from attnlab.inspection.predictions import check_predicts_all
 from attnlab.inspection.strategies import has_references
 from attnlab.known_results import KNOWN_RESULTS
 from attnlab.known_results.shipped import shipped_numbers
+from attnlab.live.live_run import LiveRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.in_context.ablation_panel import draw_ablations
 from attnlab.ui.in_context.clamp_panel import draw_clamp
 from attnlab.ui.in_context.heads_panel import draw_head_map, draw_head_table, draw_heads
@@ -27,7 +29,7 @@ from attnlab.ui.in_context.strategies_panel import (
 )
 from attnlab.ui.in_context.text_panel import draw_text
 from attnlab.ui.train.bench import Bench
-from attnlab.ui.train.course import draw_over_training
+from attnlab.ui.train.course import draw_over_training, redraw_over_training
 from attnlab.ui.train.cursor import shown_moment, with_starting_point
 
 
@@ -40,8 +42,18 @@ def draw_in_context(bench: Bench) -> None:
         "rule for each sequence.",
         _draw,
         missing,
-        key="in_context",
     )
+
+
+def draw_in_context_panel(run: LiveRun) -> None:
+    """Draw the same charts in a panel of another page if the run learns in context."""
+    if has_references(run.snapshot().experiment.generator):
+        _draw_panel(run)
+
+
+@panel("Learning in context", key="in_context_panel", icon="manage_search")
+def _draw_panel(run: LiveRun) -> None:
+    redraw_over_training(run, _draw, missing)
 
 
 def _draw(snapshot: Snapshot) -> None:

@@ -102,10 +102,14 @@ def measured_at(
     experiment = snapshot.experiment
     results = course_of(_COURSE, experiment)
     of_model = partial(measure, experiment, references)
+
+    def of_shown(model: AbstractModel) -> Measured:
+        return results.get(moment.model_step) or of_model(model)
+
     if snapshot.history.checkpoints and 0 not in results:
         first, model = snapshot.history.checkpoints[0]
         results[first] = of_model(model)
-    shown = result_shown("in_context", references, snapshot, moment, of_model)
+    shown = result_shown("in_context", references, snapshot, moment, of_shown)
     results[shown.step] = shown.result
     until = time.monotonic() + _SECONDS
     for step, model in missing(snapshot):

@@ -37,6 +37,7 @@ from attnlab.ui.library.place import (
 )
 from attnlab.ui.train.accuracy_panel import training_accuracy
 from attnlab.ui.train.cursor import (
+    LIVE,
     Moment,
     advance_replay,
     draw_replay,
@@ -88,7 +89,7 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
     draw_while(
         lambda: moves(run.snapshot()),
         lambda: _draw(run, form),
-        key="live",
+        key=LIVE,
         seconds=0.25,
         waited=moves(snapshot),
     )

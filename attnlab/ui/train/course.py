@@ -13,7 +13,7 @@ from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.session import session
-from attnlab.ui.train.cursor import Moment, is_replaying
+from attnlab.ui.train.cursor import OVER_TRAINING, Moment, is_replaying
 from attnlab.ui.train.welcome import draw_preset_choice
 
 # Between redraws, while a run trains or is replayed.
@@ -31,8 +31,6 @@ def draw_over_training(
     otherwise: str,
     draw: Callable[[Snapshot], None],
     missing: Callable[[Snapshot], Sized],
-    *,
-    key: str,
 ) -> None:
     """Draw results of a run, and redraw them during training and replays.
 
@@ -42,20 +40,26 @@ def draw_over_training(
         otherwise: Text above the presets that are offered if the selected process has none.
         draw: Draws the results.
         missing: Returns the models that are not measured yet.
-        key: The key of the fragment.
     """
     form = read_form()
     if not isinstance(form, OptionError) and not applies(form.generator):
         fitting = {n: p for n, p in PRESETS.items() if applies(p.experiment.generator)}
         draw_preset_choice(f"{otherwise} The current run stays until you press Start.", fitting)
         return
+    redraw_over_training(run, draw, missing)
+
+
+def redraw_over_training(
+    run: LiveRun, draw: Callable[[Snapshot], None], missing: Callable[[Snapshot], Sized]
+) -> None:
+    """Draw results of a run as `draw_over_training` does, whatever process is selected."""
 
     def waiting_for() -> tuple[bool, ...]:
         snapshot = run.snapshot()
         reasons = snapshot.active, is_replaying(), bool(len(missing(snapshot)))
         return reasons if any(reasons) else ()
 
-    draw_while(waiting_for, lambda: draw(run.snapshot()), key=key, seconds=_SECONDS)
+    draw_while(waiting_for, lambda: draw(run.snapshot()), key=OVER_TRAINING, seconds=_SECONDS)
 
 
 def course_of(key: str, of: Hashable) -> dict[int, Any]:

@@ -1,6 +1,7 @@
 """The step that all panels of the Train page show, and the untrained model before training."""
 
 import bisect
+import contextlib
 import dataclasses
 import functools
 import gc
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 from jaxtyping import Int
+from streamlit.errors import StreamlitAPIException
 
 from attnlab.charts import HOVER
 from attnlab.configuration.options import default_of, present
@@ -32,6 +34,8 @@ from attnlab.ui.core.session import session
 NOW = "now"
 LOSS_CHART = "loss_chart"
 _SHOWN = "shown_step"
+# Keys of the fragments that show the step.
+LIVE, OVER_TRAINING = "live", "over_training"
 
 
 class Moment(NamedTuple):
@@ -67,11 +71,19 @@ def draw_scrubber(snapshot: Snapshot) -> None:
         key=_SHOWN,
         persist_state="session",
         format_func=lambda step: step if step == NOW else f"{step:,}",
+        on_change=follow_shown_step,
         disabled=is_replaying(),
         label_visibility="collapsed",
         help="Scrub through training, or point at a step of the chart: all panels show that step. "
         "At “now” they follow the run.",
     )
+
+
+def follow_shown_step() -> None:
+    """In a callback: redraw all fragments that show the step, not only that of the control."""
+    # A page without both fragments redraws what it would redraw anyway.
+    with contextlib.suppress(StreamlitAPIException):
+        st.rerun([LIVE, OVER_TRAINING])
 
 
 def draw_replay(snapshot: Snapshot) -> None:

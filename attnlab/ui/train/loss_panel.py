@@ -17,7 +17,7 @@ from attnlab.ui.core.display import LOSS_HEIGHT
 from attnlab.ui.core.figures import figure, known_losses
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import session
-from attnlab.ui.train.cursor import LOSS_CHART
+from attnlab.ui.train.cursor import LOSS_CHART, follow_shown_step
 
 # A run near the floor is stopped when its loss is at most this many times the floor.
 TARGET = 1.01
@@ -124,7 +124,7 @@ def draw_loss(
             alt=_alternative(snapshot, curves),
             key=LOSS_CHART,
             fills=True,
-            on_select="rerun",
+            on_select=follow_shown_step,
             selection_mode=charts.HOVER,
         )
 
