@@ -14,8 +14,9 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractGenerator
 from attnlab.models import AbstractModel
+from attnlab.training.evaluation import evaluation_block
 
-_SEQUENCES, _BLOCK = 500, 50
+_SEQUENCES = 500
 # The shares of attention that are measured, in this order.
 MEASURES = ("prefix_match", "previous_token", "true_sources")
 
@@ -135,7 +136,7 @@ def _shares(process, model, sequences):
             return jnp.zeros((0, 0, len(MEASURES)))
         return jnp.stack([each(pattern) for pattern in patterns])
 
-    return jax.lax.map(of_sequence, sequences, batch_size=_BLOCK)
+    return jax.lax.map(of_sequence, sequences, batch_size=evaluation_block(sequences.shape[1]))
 
 
 def _places(

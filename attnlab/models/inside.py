@@ -52,18 +52,30 @@ def _trace(model, tokens, capture):
 
 @eqx.filter_jit
 def _mean_trace(model, sequences, capture):
-    queries = jnp.arange(sequences.shape[1])
+    count, length = sequences.shape
 
     def of_one(tokens):
-        return model(tokens, queries, capture=capture)[1]
+        return model(tokens, jnp.arange(length), capture=capture)[1]
 
-    traces = jax.lax.map(of_one, sequences, batch_size=_BLOCK)
+    def add(total, block):
+        traces = jax.vmap(of_one)(block)
+        return jax.tree.map(lambda sums, leaf: sums + leaf.sum(axis=0), total, traces), None
 
-    def mean(leaf):
+    def zeros(leaf):
+        # Masks are counted.
+        return jnp.zeros(leaf.shape, jnp.result_type(leaf, 0))
+
+    shapes, whole = jax.eval_shape(of_one, sequences[0]), count - count % _BLOCK
+    blocks = sequences[:whole].reshape(-1, _BLOCK, length)
+    total, _ = jax.lax.scan(add, jax.tree.map(zeros, shapes), blocks)
+    if whole < count:
+        total, _ = add(total, sequences[whole:])
+
+    def mean(shape, sums):
         # All sequences have the same mask.
-        return leaf[0] if leaf.dtype == bool else leaf.mean(axis=0)
+        return sums > 0 if shape.dtype == bool else sums / count
 
-    return jax.tree.map(mean, traces)
+    return jax.tree.map(mean, shapes, total)
 
 
 def heads_of(trace: Trace) -> tuple[tuple[int, int], ...]:
