@@ -159,6 +159,11 @@ class AbstractGenerator(Options, abc.ABC):
         """
         return {}
 
+    @property
+    def optimal_predictor(self) -> str:
+        """Return what the exact prediction is called among `references`, such as "bigram"."""
+        return ""
+
     def log_probs_of_rule(self, latent: PyTree, belief: PyTree) -> Float[Array, " vocab"] | None:
         """Return log p(next token) if the sequence's latent rule is known too; None without one.
 

@@ -130,11 +130,17 @@ class CausalTree(AbstractGenerator):
 
     def log_probs(self, belief: TreeTokens) -> Float[Array, " vocab"]:
         parents = jnp.asarray(self.parent_positions)
-        parent = parents[belief.seen]
         siblings = self._has_parent_like(belief.tokens, parents, belief.seen)
-        children = belief.tokens[:, None] == jnp.arange(self.k)[None, :]
-        counts = (siblings[:, None] & children).sum(axis=0) + self.alpha
-        return jnp.where(parent < 0, -jnp.log(self.k), jnp.log(counts / counts.sum()))
+        row = self._log_counted(belief, siblings)
+        return jnp.where(parents[belief.seen] < 0, -jnp.log(self.k), row)
+
+    def _log_counted(
+        self, belief: TreeTokens, places: Bool[Array, " positions"]
+    ) -> Float[Array, " vocab"]:
+        """Return log p(next token) from the counts of the tokens at these places."""
+        tokens = belief.tokens[:, None] == jnp.arange(self.k)[None, :]
+        counts = (places[:, None] & tokens).sum(axis=0) + self.alpha
+        return jnp.log(counts / counts.sum())
 
     def _has_parent_like(
         self, tokens: Int[Array, " positions"], parents: Int[Array, " positions"], seen
@@ -160,8 +166,12 @@ class CausalTree(AbstractGenerator):
         return Draw(jax.lax.scan(step, jnp.zeros(length, jnp.int32), places)[0], table)
 
     def references(self, belief: TreeTokens) -> Mapping[str, Float[Array, " vocab"]]:
-        counts = (belief.tokens[:, None] == jnp.arange(self.k)[None, :]).sum(axis=0) + self.alpha
-        return {"in-context unigram": jnp.log(counts / counts.sum())}
+        places = jnp.arange(belief.tokens.size)
+        after_equal = self._has_parent_like(belief.tokens, places - 1, belief.seen)
+        return {
+            "in-context unigram": self._log_counted(belief, places < belief.seen),
+            "in-context bigram": self._log_counted(belief, after_equal),
+        }
 
     def log_probs_of_rule(
         self, latent: Float[Array, "vocab vocab"], belief: TreeTokens

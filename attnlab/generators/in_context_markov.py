@@ -152,13 +152,17 @@ class InContextMarkov(AbstractGenerator):
         return row[_shifts(self.k)]
 
     def references(self, belief: TransitionCounts) -> Mapping[str, Float[Array, " vocab"]]:
-        found = {
-            "in-context unigram": self._row(belief, "rows-equal"),
-            "in-context bigram": self._row(belief, "dirichlet"),
+        priors = {"unigram": "rows-equal", "bigram": "dirichlet"}
+        return {
+            f"in-context {name}": self._row(belief, prior)
+            for name, prior in priors.items()
+            if name != self.optimal_predictor
         }
-        # Under these priors one of them is the exact prediction itself.
-        exact = {"rows-equal": "in-context unigram", "dirichlet": "in-context bigram"}
-        return {name: row for name, row in found.items() if name != exact.get(self.prior)}
+
+    @property
+    def optimal_predictor(self) -> str:
+        names = {"rows-equal": "unigram", "dirichlet": "bigram", "known-tables": "known tables"}
+        return names.get(self.prior, "")
 
     def log_probs_of_rule(
         self, latent: Float[Array, "vocab vocab"], belief: TransitionCounts

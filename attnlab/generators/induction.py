@@ -159,8 +159,17 @@ class Induction(AbstractGenerator):
         return Draw(jnp.append(letters[0], rest))
 
     def references(self, belief: LettersSeen) -> Mapping[str, Float[Array, " vocab"]]:
-        counts = (belief.letters[:, None] == jnp.arange(self.letters)[None, :]).sum(axis=0)
-        return {"in-context unigram": jnp.log((counts + 1) / (belief.seen + self.letters))}
+        letters, seen, _ = belief
+        is_letter = letters[:, None] == jnp.arange(self.letters)[None, :]
+        follows = jnp.append(False, letters[:-1] == letters[seen - 1])
+        counted = {
+            "in-context unigram": is_letter,
+            "in-context bigram": is_letter & follows[:, None],
+        }
+        return {
+            name: jnp.log((each.sum(axis=0) + 1) / (each.sum() + self.letters))
+            for name, each in counted.items()
+        }
 
     def true_sources(self, tokens: Int[Array, " length"]) -> Bool[Array, "query key"]:
         """Return the positions from which the next token may be copied.

@@ -160,6 +160,10 @@ class RecallPairs(AbstractGenerator):
             "in-context unigram": jnp.log(jnp.where(counts.sum() > 0, in_context / some, uniform)),
         }
 
+    @property
+    def optimal_predictor(self) -> str:
+        return "retrieval"
+
     def true_sources(self, tokens: Int[Array, " length"]) -> Bool[Array, "query key"]:
         """Return, for a key that is asked, the position of its value."""
         places = jnp.arange(tokens.size)

@@ -31,7 +31,8 @@ class References(NamedTuple):
     """What reference predictors say about the same next tokens.
 
     Attributes:
-        names: `uniform`, the process's own `references`, and `optimal`, the exact prediction.
+        names: `uniform`, the process's own `references`, and last the exact prediction: `optimal`,
+            with the process's `optimal_predictor` in brackets.
         sequences: Visible tokens and the next one.
         counted: Which tokens count: those in the loss mask, or all but the first.
         probs: p(token t + 1) at query t, by reference.
@@ -79,7 +80,8 @@ def references_of(
     counted = np.ones(best.shape[:2], bool) if loss_mask is None else np.asarray(loss_mask)[:, 1:]
     uniform = np.full_like(best, 1 / vocab)
     probs = np.stack([uniform, *found.values(), best])
-    return References((UNIFORM, *found, OPTIMAL), sequences, counted, probs, rule)
+    optimal = f"{OPTIMAL} ({own})" if (own := process.optimal_predictor) else OPTIMAL
+    return References((UNIFORM, *found, optimal), sequences, counted, probs, rule)
 
 
 def has_references(process: AbstractGenerator) -> bool:

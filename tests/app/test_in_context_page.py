@@ -49,7 +49,8 @@ def test_heads_and_references_of_a_run(app):
     assert any("Score of L2 H1 in its parts" in alt for alt in alts)
     (losses,) = [each.value for each in app.table if "zeroed" in each.value]
     assert losses.index.tolist() == [
-        "the model", "without L1 H1", "without L2 H1", "uniform", "in-context unigram", "optimal"
+        "the model", "without L1 H1", "without L2 H1", "uniform", "in-context unigram",
+        "optimal (bigram)",
     ]  # fmt: skip
     (paths,) = [each.value for each in app.table if "query" in each.value]
     assert paths.index.tolist() == ["without L1 H1"]

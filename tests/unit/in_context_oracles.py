@@ -112,3 +112,10 @@ def tree(k, alpha, parents, length):
         return p * np.prod([polya(row, alpha) for row in counts])
 
     return laws(k, length, probability)
+
+
+def counted_after_equal(tokens, vocab, alpha):
+    """What followed the last token before, in counts that start at alpha."""
+    after = [token for last, token in itertools.pairwise(tokens) if last == tokens[-1]]
+    counts = alpha + np.array([after.count(token) for token in range(vocab)])
+    return counts / counts.sum()

@@ -13,6 +13,7 @@ from attnlab.generators import (
     Bijection,
     CausalTree,
     InContextMarkov,
+    Induction,
     RecallPairs,
     log_predictives,
     sample,
@@ -39,6 +40,20 @@ def test_counts_of_tokens_alone():
     found = [unigram.by_position[seen].nll for seen in (4, 10, 24)]
     np.testing.assert_allclose(found, [0.6363, 0.6000, 0.5814], atol=6e-5)
     assert unigram.exact
+
+
+@pytest.mark.parametrize(
+    ("process", "alpha"), [(Induction(letters=3), 1.0), (CausalTree(tree="binary"), 0.1)]
+)
+def test_counts_of_what_followed_the_last_token(process, alpha):
+    tokens = [0, 1, 1, 0, 1, 2, 1, 0]
+    process = process.at_length(len(tokens))
+    belief = process.start()
+    for seen in range(len(tokens)):
+        row = np.exp(process.references(belief)["in-context bigram"])
+        expected = oracles.counted_after_equal(tokens[:seen], 3, alpha)
+        np.testing.assert_allclose(row, expected, atol=1e-6)
+        belief = process.update(belief, jnp.int32(tokens[seen]))
 
 
 def test_a_known_table_has_its_entropy_rate():
@@ -76,6 +91,10 @@ def test_the_prediction_is_the_integral_over_a_fine_grid_of_tables():
         (CausalTree(tree="given", alpha=1.0), 6, 1.0375),
         (CausalTree(), 7, 0.6436),
         (CausalTree(alpha=1.0), 7, 1.0236),
+        (CausalTree(), 9, 0.6111),
+        (CausalTree(tree="pairs"), 9, 0.5987),
+        (CausalTree(alpha=1.0), 9, 1.0051),
+        (CausalTree(tree="pairs", alpha=1.0), 9, 1.0331),
     ],
 )
 def test_the_floor_of_a_causal_tree(tree, length, nll):

@@ -21,7 +21,7 @@ def references():
 
 
 def test_counts_by_hand(references):
-    assert references.names == ("uniform", "in-context unigram", "optimal")
+    assert references.names == ("uniform", "in-context unigram", "optimal (bigram)")
     for query in (1, 5):
         seen = references.sequences[0, : query + 1].tolist()
         # The first token is not drawn from the table.
