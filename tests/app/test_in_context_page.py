@@ -1,9 +1,13 @@
 """In context without a browser: a small run, its heads, and the references that it is near to."""
 
+from html.parser import HTMLParser
+
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.ui.in_context.text_panel import strip_html
 from tests.app.conftest import APP
 
 PAGE = "pages/in_context.py"
@@ -91,3 +95,23 @@ def test_a_process_with_one_rule_offers_the_others(app):
 )
 def test_models_that_cannot_be_measured_are_refused(app, more, words):
     assert words in texts(opened(app, **more))
+
+
+def test_the_tokens_of_a_text_are_marked_by_what_they_are():
+    symbols, shares = ["<b>", "b", "a", "b"], np.array([0.9, 0.0, 0.1, 0.0])
+    tokens, texts = [], []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            if tag == "span":
+                tokens.append((set((dict(attrs)["class"] or "").split()), dict(attrs)["title"]))
+
+        def handle_data(self, data):
+            texts.append(data)
+
+    Reader().feed(strip_html("L1 H1", symbols, shares, 2, [0, 1], dark=False))
+    assert texts == ["L1 H1", *symbols]
+    assert [kinds for kinds, _ in tokens] == [
+        {"source", "strong"}, {"source"}, {"query"}, {"unseen"}
+    ]  # fmt: skip
+    assert [title for _, title in tokens] == ["1: 90 %", "2: 0 %", "3: 10 %", "4: 0 %"]
