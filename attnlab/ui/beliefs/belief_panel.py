@@ -159,9 +159,9 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption(
             f"Each point is a position of a test sequence.{_plane_in_words(outputs, corners)}"
         )
+        _draw_plane(f"Exact {noun}", setup, plane, setup.targets[1], at, points)
         if is_belief and len(pasts) < count:
             st.caption(f"Hover works for {len(pasts):,} of {count:,} different sequences.")
-        _draw_plane(f"Exact {noun}", setup, plane, setup.targets[1], at, points)
     with right:
         noun = noun[0].upper() + noun[1:]
         st.markdown(f"**{noun} in the model**, step {probed.step:,}")

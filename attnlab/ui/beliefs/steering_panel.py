@@ -116,7 +116,7 @@ def draw_steering(
         grid = ", and over a grid of beliefs" * (on_grid > 0)
         st.markdown(
             "KL in nats, from the exact prediction of the injected or the real belief to the "
-            f"model's. Means ± one standard error over {len(beliefs) - on_grid} beliefs after "
+            f"model's. Means ± one standard error over {len(beliefs) - on_grid:,} beliefs after "
             f"sequences{grid}."
         )
         parts = {"": slice(on_grid, None), ", grid": slice(on_grid)}
