@@ -43,9 +43,10 @@ class AbstractGenerator(Options, abc.ABC):
     `target_of`, with a `true_alignment` of target tokens to prompt tokens; models are scored by
     exact match. See `AbstractTask`.
 
-    Optional, for display: `position_word` is the noun for a position, `rule_in_words` and `formula`
-    are the rule in words and in LaTeX with the numbers of the options, `tables` are its
-    probabilities, and `outline` names the rows and columns of an option that is such a table.
+    Optional, for display: `source` is the publication it is from, `position_word` the noun for a
+    position, `rule_in_words` and `formula` are the rule in words and in LaTeX with the numbers of
+    the options, `tables` are its probabilities, and `outline` names the rows and columns of an
+    option that is such a table.
 
     `hidden_states` are the names of hidden states, if the belief is log p(hidden state | past) as
     an array. `size_option` is the option that forms show in place of the length, if the process has
@@ -56,6 +57,7 @@ class AbstractGenerator(Options, abc.ABC):
     summary: ClassVar[str]
     vocabulary: ClassVar[Vocabulary]
     writes_target: ClassVar[bool] = False
+    source: ClassVar[str] = ""
     position_word: ClassVar[str] = "day"
     hidden_states: ClassVar[tuple[str, ...]] = ()
     size_option: ClassVar[str] = ""

@@ -15,6 +15,11 @@ _LETTERS = Vocabulary(symbols=("A", "B", "C"), names=("A", "B", "C"))
 _BITS = Vocabulary(symbols=("0", "1"), names=("zero", "one"))
 _BRACKETS = Vocabulary(symbols=("(", ")"), names=("open", "close"))
 
+_SHAI = (
+    "Shai et al. (2024), “Transformers represent belief state geometry in their residual stream”"
+)
+_CRUTCHFIELD_FELDMAN = "Crutchfield and Feldman (2003), “Regularities unseen, randomness observed”"
+
 
 def _probability(default: float, help: str) -> Any:
     return option(default, help, low=0.0, high=1.0)
@@ -35,6 +40,9 @@ class Mess3(AbstractHiddenChain):
     summary: ClassVar[str] = (
         "Three hidden states that persist; each shows its own letter most of the time. "
         "The possible beliefs form a fractal."
+    )
+    source: ClassVar[str] = (
+        "Marzen and Crutchfield (2017), “Nearly maximally predictive features and their dimensions”"
     )
     vocabulary: ClassVar[Vocabulary] = _LETTERS
     hidden_states: ClassVar[tuple[str, ...]] = ("A", "B", "C")
@@ -77,6 +85,7 @@ class RandomRandomXor(_Edges):
 
     name: ClassVar[str] = "rrxor"
     summary: ClassVar[str] = "Two random bits, then their exclusive or, again and again."
+    source: ClassVar[str] = _SHAI
     vocabulary: ClassVar[Vocabulary] = _BITS
     hidden_states: ClassVar[tuple[str, ...]] = ("start", "saw 0", "saw 1", "owes 1", "owes 0")
 
@@ -124,6 +133,7 @@ class ZeroOneRandom(_Edges):
 
     name: ClassVar[str] = "z1r"
     summary: ClassVar[str] = "A zero, a one, a random bit, again and again."
+    source: ClassVar[str] = _SHAI
     vocabulary: ClassVar[Vocabulary] = _BITS
     hidden_states: ClassVar[tuple[str, ...]] = ("zero next", "one next", "random next")
 
@@ -148,6 +158,7 @@ class GoldenMean(_Edges):
 
     name: ClassVar[str] = "golden-mean"
     summary: ClassVar[str] = "Random bits without two zeros in a row."
+    source: ClassVar[str] = _CRUTCHFIELD_FELDMAN
     vocabulary: ClassVar[Vocabulary] = _BITS
     hidden_states: ClassVar[tuple[str, ...]] = ("any bit", "one next")
 
@@ -171,6 +182,7 @@ class Even(_Edges):
 
     name: ClassVar[str] = "even"
     summary: ClassVar[str] = "Bits in which every block of ones between zeros has even length."
+    source: ClassVar[str] = _CRUTCHFIELD_FELDMAN
     vocabulary: ClassVar[Vocabulary] = _BITS
     hidden_states: ClassVar[tuple[str, ...]] = ("even", "odd")
 
@@ -196,6 +208,7 @@ class SimpleNonunifilar(_Edges):
     summary: ClassVar[str] = (
         "Two hidden states; after a zero the state may or may not have changed."
     )
+    source: ClassVar[str] = "Crutchfield (1994), “The calculi of emergence”"
     vocabulary: ClassVar[Vocabulary] = _BITS
     hidden_states: ClassVar[tuple[str, ...]] = ("A", "B")
 
@@ -213,10 +226,19 @@ class SimpleNonunifilar(_Edges):
 
 @dataclasses.dataclass(frozen=True)
 class Parentheses(AbstractHiddenChain):
-    """Matching parentheses up to a depth: open at depth 0, close at the greatest depth."""
+    """Matching parentheses up to a depth: open at depth 0, close at the greatest depth.
+
+    References:
+        Hewitt et al. (2020), "RNNs can generate bounded hierarchical languages with optimal
+        memory".
+    """
 
     name: ClassVar[str] = "parentheses"
     summary: ClassVar[str] = "Matching parentheses: the hidden state is how many are open."
+    source: ClassVar[str] = (
+        "Hewitt et al. (2020), “RNNs can generate bounded hierarchical languages with optimal "
+        "memory”"
+    )
     vocabulary: ClassVar[Vocabulary] = _BRACKETS
 
     depth: int = option(4, "Maximum number of open parentheses.", low=1, high=4)

@@ -286,6 +286,18 @@ def test_a_task_has_no_control_for_the_length_that_follows_from_its_options(page
         assert "length" not in {slider.key for slider in page.slider}
 
 
+def test_a_named_process_has_its_source_and_becomes_a_table_to_edit(first_page):
+    page = first_page
+    page.selectbox(key="generator").select("golden-mean").run()
+    assert any("Crutchfield and Feldman" in each.value for each in page.caption)
+    page.button(key="edit_table").click().run()
+    assert not page.exception
+    assert page.selectbox(key="generator").value == "hidden-chain"
+    # A 0, then a 1: rows are states, columns next states of the first symbol and of the second.
+    rows = [row.split() for row in page.session_state["hidden-chain_table"].splitlines()]
+    assert rows == [["0", "0.5", "0.5", "0"], ["0", "0", "1", "0"]]
+
+
 _TABLES = ("initial", "table_0", "table_1")
 
 

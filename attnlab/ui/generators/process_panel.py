@@ -1,15 +1,24 @@
 """The process of a page: its controls in the sidebar, and its rule and tables on the page."""
 
+import dataclasses
+
 import streamlit as st
 
 from attnlab.charts import rule_chart, rule_table
 from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractGenerator, AbstractTask
+from attnlab.generators import (
+    AbstractGenerator,
+    AbstractHiddenChain,
+    AbstractTask,
+    HiddenChain,
+    as_hidden_chain,
+)
 from attnlab.runs.links import control_key
 from attnlab.training.limits import check_limit
 from attnlab.training.steps import Training
 from attnlab.ui.controls.address_controls import or_last_good
 from attnlab.ui.controls.form import draw_process_form, in_control_words, probability_options
+from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.controls.tables import draw_process_tables
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
@@ -19,8 +28,10 @@ from attnlab.ui.core.server import limits
 
 
 def draw_formula(generator: AbstractGenerator) -> None:
-    """Draw the summary of a process and its formula, with the numbers of its options."""
+    """Draw the summary of a process, its source and its formula with the numbers of its options."""
     st.markdown(generator.summary)
+    if generator.source:
+        st.caption(f"Source: {generator.source}.")
     if generator.formula:
         with st.container(key="formula"):
             st.latex(generator.formula)
@@ -66,6 +77,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
     is_good = not isinstance(chosen, OptionError)
     with train:
         _draw_train_button(kind, is_good=is_good)
+        _draw_table_button(chosen)
     found = (chosen, length) if is_good else None
     generator, length = or_last_good(found, (None, length), key="last_good_process")
     if generator is None or type(generator) is not kind:
@@ -103,6 +115,21 @@ def _draw_train_button(kind: type[AbstractGenerator], *, is_good: bool) -> None:
         if issubclass(kind, AbstractTask):
             _suit_training(kind)
         go_to(TRAIN_PAGE)
+
+
+def _draw_table_button(process: AbstractGenerator | OptionError) -> None:
+    """Draw a button that turns a named hidden chain into the same one as an editable table."""
+    if not isinstance(process, AbstractHiddenChain) or isinstance(process, HiddenChain):
+        return
+    form = read_form()
+    try:
+        table = as_hidden_chain(process)
+    except OptionError:
+        # A product may have more states than a table takes.
+        return
+    if not isinstance(form, OptionError):
+        changed = dataclasses.replace(form, generator=table)
+        draw_button("Edit its table", "edit_table", "table", fill_form, changed)
 
 
 def _suit_training(task: type[AbstractTask]) -> None:
