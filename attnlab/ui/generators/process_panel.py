@@ -129,7 +129,7 @@ def _draw_table_button(process: AbstractGenerator | OptionError) -> None:
         return
     if not isinstance(form, OptionError):
         changed = dataclasses.replace(form, generator=table)
-        draw_button("Edit its table", "edit_table", "table", fill_form, changed)
+        draw_button("Edit as a table", "edit_table", "table", fill_form, changed)
 
 
 def _suit_training(task: type[AbstractTask]) -> None:
