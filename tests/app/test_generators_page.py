@@ -294,8 +294,8 @@ def test_a_named_process_has_its_source_and_becomes_a_table_to_edit(first_page):
     assert not page.exception
     assert page.selectbox(key="generator").value == "hidden-chain"
     # A 0, then a 1: rows are states, columns next states of the first symbol and of the second.
-    rows = [row.split() for row in page.session_state["hidden-chain_table"].splitlines()]
-    assert rows == [["0", "0.5", "0.5", "0"], ["0", "0", "1", "0"]]
+    rows = page.session_state["hidden-chain_table"].splitlines()
+    assert [[*map(float, row.split())] for row in rows] == [[0, 0.5, 0.5, 0], [0, 0, 1, 0]]
 
 
 _TABLES = ("initial", "table_0", "table_1")
