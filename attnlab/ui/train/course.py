@@ -19,8 +19,9 @@ from attnlab.ui.train.welcome import draw_preset_choice
 # Between redraws, while a run trains or is replayed.
 _SECONDS = 0.5
 
-# While the run trains, a page computes for at most this share of the time.
-_SHARE = 0.2
+# While the run trains, a page computes for at most this share of the time. It pauses no longer than
+# this, since the first result takes long to compile and later ones do not.
+_SHARE, _LONGEST_PAUSE = 0.2, 2.0
 # Models whose results are computed after a run.
 _MOST_MODELS = 16
 
@@ -117,6 +118,7 @@ def result_shown(
             return kept
     began = time.monotonic()
     result = compute(moment.model)
-    until = time.monotonic() + (time.monotonic() - began) * (1 / _SHARE - 1)
+    now = time.monotonic()
+    until = now + min(_LONGEST_PAUSE, (now - began) * (1 / _SHARE - 1))
     found = session().kept[key] = ShownResult(result, moment.model_step, of, moment.model, until)
     return found
