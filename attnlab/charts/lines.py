@@ -18,7 +18,7 @@ from attnlab.charts.style import HUES, KNOWN_LINE, past_hue
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 _DASHES = ((1, 0), (9, 3), (2, 2), (9, 3, 2, 3), (2, 5), (14, 4), (5, 2))
 # Columns of a legend whose longest name has more than this many letters.
-_COLUMNS = ((20, 1), (10, 2), (8, 3))
+_COLUMNS = ((17, 1), (10, 2), (8, 3))
 _Numbers = Sequence[float] | Float[np.ndarray, " points"] | Int[np.ndarray, " points"]
 # The last column of most tooltips.
 ERROR = ("error", "± standard error", ".4f")

@@ -122,13 +122,15 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
     return f"{value:,.{places}f} ± {shown:,.{places}f}".replace("-", "−")
 
 
-def show_estimate(value: float, stderr: float) -> str:
-    """Return `show_measured`, or the value alone, to three places, if it has no error.
+def show_estimate(value: float, stderr: float, *, most_places: int = 3) -> str:
+    """Return `show_measured`, or the value alone, to `most_places`, if it has no error.
 
     >>> show_estimate(0.50587, 0.00499), show_estimate(-0.5, 0.0)
     ('0.506 ± 0.005', '−0.500')
     """
-    return show_measured(value, stderr) if stderr else f"{value:.3f}".replace("-", "−")
+    if stderr:
+        return show_measured(value, stderr, most_places=most_places)
+    return f"{value:.{most_places}f}".replace("-", "−")
 
 
 def show_percent(share: SupportsFloat) -> str:

@@ -41,6 +41,9 @@ class Bijection(AbstractGenerator):
     summary: ClassVar[str] = (
         "Letters and their images under a permutation that each sequence draws."
     )
+    source: ClassVar[str] = (
+        "Agarwal et al. (2025), “The Bayesian geometry of transformer attention”"
+    )
     position_word: ClassVar[str] = "token"
 
     inputs: int = option(

@@ -48,6 +48,9 @@ class CausalTree(AbstractGenerator):
     summary: ClassVar[str] = (
         "Each token depends on an earlier one, its parent, by a table that each sequence draws."
     )
+    source: ClassVar[str] = (
+        "Nichani et al. (2024), “How transformers learn causal structure with gradient descent”"
+    )
     position_word: ClassVar[str] = "token"
 
     k: int = option(3, "Number of tokens.", low=2, high=8, label="tokens")

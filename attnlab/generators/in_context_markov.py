@@ -58,6 +58,10 @@ class InContextMarkov(AbstractGenerator):
 
     name: ClassVar[str] = "in-context-markov"
     summary: ClassVar[str] = "Each sequence is a Markov chain with its own table of probabilities."
+    source: ClassVar[str] = (
+        "Edelman et al. (2024), “The evolution of statistical induction heads: in-context "
+        "learning Markov chains”"
+    )
     position_word: ClassVar[str] = "token"
 
     k: int = option(2, "Number of tokens.", low=2, high=8, label="tokens")

@@ -45,6 +45,7 @@ class Induction(AbstractGenerator):
 
     name: ClassVar[str] = "induction"
     summary: ClassVar[str] = "Random letters that repeat: A B … A is followed by B."
+    source: ClassVar[str] = "Olsson et al. (2022), “In-context learning and induction heads”"
     position_word: ClassVar[str] = "token"
 
     letters: int = option(16, "Number of different letters.", low=2, high=64)

@@ -42,6 +42,10 @@ class RecallPairs(AbstractGenerator):
 
     name: ClassVar[str] = "recall-pairs"
     summary: ClassVar[str] = "Pairs of keys and values; later each key asks for its value."
+    source: ClassVar[str] = (
+        "Arora et al. (2023), “Zoology: measuring and improving recall in efficient language "
+        "models”"
+    )
     position_word: ClassVar[str] = "token"
 
     pairs: int = option(2, "Pairs in a sequence, each asked once.", low=1, high=26)

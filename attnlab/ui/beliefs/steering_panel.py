@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import PICK, next_day_chart, next_day_table
-from attnlab.configuration.number_text import show_measured, show_percent
+from attnlab.configuration.number_text import show_estimate, show_percent
 from attnlab.inspection import steer
 from attnlab.inspection.belief_gap import divergence, next_probs_of
 from attnlab.inspection.belief_probes import ProbeSetup, SiteProbe
@@ -123,7 +123,7 @@ def draw_steering(
         # Without digits by which equal values would have an error.
         apart = {
             f"{name}{where}": [
-                show_measured(
+                show_estimate(
                     *np.round(mean_and_error(divergence(exact, each)[at]), 9), most_places=4
                 )
                 for each in predictions.values()
