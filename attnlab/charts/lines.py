@@ -37,6 +37,12 @@ def top_legend(**more: Any) -> alt.Legend:
     return alt.Legend(orient="top", symbolOpacity=1, **more)
 
 
+def legend_columns(names: Sequence[str]) -> int:
+    """Return how many of these names fit side by side on a phone."""
+    longest = max(map(len, names))
+    return next((n for letters, n in _COLUMNS if longest > letters), len(names))
+
+
 def series_table(
     name: str,
     at: _Numbers,
@@ -178,12 +184,10 @@ def lines_chart(
     """
     across, names = x.axis(alt.X, "at"), [one.name for one in series]
     stroke = {} if look in ("points", "dots") else {"symbolType": "stroke", "symbolSize": 300}
-    # As many names side by side as fit on a phone.
-    longest = max(map(len, names))
-    columns = next((n for letters, n in _COLUMNS if longest > letters), len(names))
+    columns = legend_columns(names)
     if columns == 3:
         stroke["columnPadding"] = 2
-    legend = top_legend(columns=columns, labelLimit=330, **stroke) if longest else None
+    legend = top_legend(columns=columns, labelLimit=330, **stroke) if any(names) else None
     is_ordinal = x.kind == "ordinal"
     of_series = partial(by_name, field="series", names=names, legend=legend, title=legend_title)
     colour = of_series(alt.Color, values=[one.colour for one in series])

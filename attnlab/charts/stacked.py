@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import tip
-from attnlab.charts.lines import Series, by_name, top_legend
+from attnlab.charts.lines import Series, by_name, legend_columns, top_legend
 from attnlab.charts.style import HUES
 
 
@@ -41,7 +41,7 @@ def stacked_chart(
         noun: What a series is, for the tooltip.
     """
     names = [one.name for one in series]
-    legend = top_legend(columns=2 if max(map(len, names)) > 10 else 3, symbolType="square")
+    legend = top_legend(columns=legend_columns(names), symbolType="square")
     colours = [one.colour for one in series]
     steps = alt.Axis(format=",d", tickMinStep=1, labelOverlap=True)
     base = alt.Chart(table).encode(

@@ -26,7 +26,7 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.in_context.measures import Course, Measured
 
-_HEIGHT = 260
+_HEIGHT = 320
 _MODEL = Series("model", HUES.learned)
 # Weights below this are not named.
 _NAMED = 0.05
