@@ -79,6 +79,8 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     app.select_slider(key="belief_position").set_value(4).run()
     assert not app.exception
     assert texts(app) != before
+    app.select_slider(key="shown_step").set_value(1).run()
+    assert "**Beliefs in the model**, step 1" in texts(app)
     # A choice that another model lacks is dropped.
     app = trained(app, model="gru", gru_hidden_size=4)
     assert app.segmented_control(key="belief_site").options == ["state"]
@@ -91,12 +93,21 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
 
 
 @pytest.mark.slow
-def test_two_states_with_noise_and_every_target(app):
+def test_five_states_with_noise_and_every_target(app):
     app.session_state["belief_position"] = 9
-    app = trained(app, generator="even", even_noise=0.1, model="gru", gru_hidden_size=4)
+    app = trained(app, generator="rrxor", rrxor_noise=0.1, model="gru", gru_hidden_size=4)
     assert app.select_slider(key="belief_position").value == "all"
     assert app.session_state["session"].run.snapshot().experiment.generator.noise == 0.1
     assert any(each.label == "gap to the floor (nats)" for each in app.metric)
+    assert "of 5 dimensions" in texts(app)
+    corners = app.multiselect(key="belief_corners")
+    corners.set_value(corners.options[:3])
+    app.select_slider(key="belief_position").set_value(2).run()
+    assert "The other 2 corners are at the centre" in texts(app)
+    # A place among five states is no single belief, so that there is no grid of them.
+    (steered,) = [each.value for each in app.table if "KL, real" in each.value]
+    assert "KL, real, grid" not in steered
+    assert "over 4 beliefs after sequences." in texts(app)
     target = app.selectbox(key="belief_target")
     assert target.options == [*TARGETS]
     for name, noun in (

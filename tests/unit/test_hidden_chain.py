@@ -130,6 +130,29 @@ def test_noise_makes_tokens_uniform_and_a_product_adds_entropies():
         assert found == pytest.approx(sum(parts), abs=1e-6)
 
 
+def test_a_sampled_floor_is_within_its_error_of_the_block_entropies():
+    """H(token t | past) = H(t + 1 tokens) - H(t tokens), over all texts in float64."""
+    rows = np.random.default_rng(7).dirichlet(np.ones(9), 3)
+    chain = HiddenChain(
+        symbols="a b c", initial=(0.7, 0.2, 0.1), first_state="given", table=tuple(map(tuple, rows))
+    )
+    # T[x, i, j] from rows that are ordered by symbol, then by next state.
+    moves = rows.reshape(3, 3, 3).swapaxes(0, 1)
+    forward, entropies = np.array([[0.7, 0.2, 0.1]]), [0.0]
+    for _ in range(7):
+        forward = np.einsum("si,xij->sxj", forward, moves).reshape(-1, 3)
+        probs = forward.sum(axis=1)
+        entropies.append(-(probs * np.log(probs)).sum())
+    # One belief at most, so that the floor is sampled.
+    found = optimum(chain, 6, most=1)
+    assert not found.exact
+    errors = np.array([best.nll_stderr for best in found.by_position])
+    assert 0 < errors[1:].min() < errors.max() < 2e-3
+    missed = np.array([best.nll for best in found.by_position]) - np.diff(entropies)
+    # Rounding, where all sequences have one prediction.
+    assert (np.abs(missed) < 4 * errors + 1e-6).all()
+
+
 HALVES = (0.5, 0.5)
 
 
