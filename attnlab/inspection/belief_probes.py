@@ -28,7 +28,7 @@ from attnlab.inspection.probes import (
     score,
 )
 from attnlab.models import AbstractModel
-from attnlab.training.experiment import Experiment, build_model, starting_form
+from attnlab.training.experiment import Experiment, abstract_state, build_model
 
 # Sequences to fit a probe, and as many others to score it.
 SEQUENCES = 1_000
@@ -83,7 +83,7 @@ def check_can_probe(experiment: Experiment, target: str = "belief") -> None:
         problem = f"the process '{experiment.generator.name}' does not draw its hidden states"
         raise OptionError("target", target, problem, "Choose the target 'belief'")
     family = experiment.model
-    if not starting_form(experiment).model.sites:
+    if not abstract_state(experiment).model.sites:
         problem = "its activations cannot be read"
         raise OptionError("model", family.name, problem, "Choose another family")
     if not family.causal:

@@ -19,7 +19,7 @@ from attnlab.models.base import is_parameter
 from attnlab.optimum import FEW_BELIEFS, Best, optimum
 from attnlab.optimum.sequences import mean_and_error, predictives
 from attnlab.training.evaluation import LossByPosition, loss_of_positions, losses_of_tokens
-from attnlab.training.experiment import Experiment, starting_form
+from attnlab.training.experiment import Experiment, abstract_state
 from attnlab.training.sources import as_examples
 
 # The longest sequence, in multiples of the trained length.
@@ -83,7 +83,7 @@ def check_length(experiment: Experiment, length: int) -> None:
 
 
 def _form(experiment: Experiment, length: int) -> AbstractModel:
-    return starting_form(dataclasses.replace(experiment, length=length)).model
+    return abstract_state(dataclasses.replace(experiment, length=length)).model
 
 
 def model_at_length(experiment: Experiment, model: AbstractModel, length: int) -> AbstractModel:

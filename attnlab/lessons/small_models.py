@@ -22,7 +22,7 @@ from attnlab.models import ALL_MODELS
 from attnlab.models.recurrent import TanhCell
 from attnlab.models.recurrent_seq2seq import EncodedRNN
 from attnlab.models.seq2seq import AbstractSourceModel
-from attnlab.training.experiment import Experiment, from_json_record, starting_form
+from attnlab.training.experiment import Experiment, abstract_state, from_json_record
 from attnlab.training.steps import Training
 
 FILE = "small_models.json"
@@ -90,7 +90,7 @@ def small_model(experiment: Experiment) -> SmallModel:
 def read_model(record: dict[str, Any]) -> SmallModel:
     """Read a model from a record, which has its arrays in order, each as a list of numbers."""
     experiment = from_json_record(record["experiment"])
-    form = starting_form(experiment).model
+    form = abstract_state(experiment).model
     blank, tree = jax.tree.flatten(form, is_leaf=_is_shape)
     weights = iter(record["weights"])
     leaves = [

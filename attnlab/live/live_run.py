@@ -18,7 +18,7 @@ from attnlab.models import parameter_count
 from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
-from attnlab.training.experiment import Experiment, prepare, source_of, starting_form
+from attnlab.training.experiment import Experiment, abstract_state, prepare, source_of
 from attnlab.training.loop import EvaluationEvent, Event, NotFiniteError, evaluate_state, run
 from attnlab.training.steps import advance
 
@@ -371,7 +371,7 @@ def compile_steps(experiment: Experiment) -> None:
 
     state = jax.tree.map(
         lambda leaf: zeros(leaf) if is_shape(leaf) else leaf,
-        starting_form(experiment),
+        abstract_state(experiment),
         is_leaf=is_shape,
     )
     size = experiment.training.train_size, experiment.length + 1

@@ -42,7 +42,7 @@ from attnlab.runs.run_file_header import (
 )
 from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.evaluation import Evaluation, LossByPosition
-from attnlab.training.experiment import Experiment, starting_form, to_json
+from attnlab.training.experiment import Experiment, abstract_state, to_json
 from attnlab.training.steps import TrainState
 
 VERSION = 3
@@ -112,7 +112,7 @@ def from_bytes(data: bytes) -> Run:
     """
     with _described():
         opened = _opened(data)
-        form = starting_form(opened.header.experiment)
+        form = abstract_state(opened.header.experiment)
         if opened.arrays is None:
             return _run_of_old(opened, form)
         return _run(opened.header, form, opened.arrays)

@@ -324,10 +324,10 @@ def starting_state(experiment: Experiment) -> TrainState:
 
 
 @fixed_numerics()
-def starting_form(experiment: Experiment) -> TrainState:
+def abstract_state(experiment: Experiment) -> TrainState:
     """Return the shapes and types of `starting_state`, without computing any array."""
     options, shape, _, training = _to_build(experiment)
-    return _form_of(options, shape, training)
+    return _abstract_state_of(options, shape, training)
 
 
 class _Shape(NamedTuple):
@@ -351,7 +351,7 @@ def _to_build(
 
 # Without the seed, since many runs of one model have the same shapes.
 @functools.lru_cache(maxsize=64)
-def _form_of(options, shape, training):
+def _abstract_state_of(options, shape, training):
     return eqx.filter_eval_shape(lambda: _state_of(options, shape, jr.key(0), training))
 
 

@@ -18,7 +18,7 @@ from attnlab.configuration.options import Finding, OptionError, fields, options_
 from attnlab.models import AbstractModelOptions, parameter_count
 from attnlab.optimum.baselines import counted_baselines
 from attnlab.optimum.best import Best, optimum
-from attnlab.training.experiment import Experiment, draw_data, starting_form
+from attnlab.training.experiment import Experiment, abstract_state, draw_data
 from attnlab.training.losses import sequence_loss
 from attnlab.training.sources import as_examples, share_also_in
 
@@ -166,7 +166,7 @@ def work(experiment: Experiment) -> float:
     of_a_sequence = experiment.model.work(
         vocab=experiment.generator.vocabulary.size,
         length=experiment.length,
-        parameters=parameter_count(starting_form(experiment).model),
+        parameters=parameter_count(abstract_state(experiment).model),
     )
     # The model's own predictions take an additional pass.
     passes = 2 if training.scheduled_sampling else 1

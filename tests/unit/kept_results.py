@@ -12,7 +12,7 @@ from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.storage import Run
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.experiment import starting_form
+from attnlab.training.experiment import abstract_state
 from tests.unit.small_experiments import SMALL_LINEAR, small
 
 TESTS = ((0, Evaluation(1.1, 0.1, 0.3, 0.02)), (60, Evaluation(1.0, 0.1, 0.4, 0.02)))
@@ -52,7 +52,7 @@ def run_of(experiment=SMALL_LINEAR, *, seed=0, fill=0.5, changed=False):
         value = 60 if np.issubdtype(leaf.dtype, np.integer) else fill
         return np.full(leaf.shape, value, leaf.dtype)
 
-    state = jax.tree.map(filled, starting_form(experiment))
+    state = jax.tree.map(filled, abstract_state(experiment))
     history = empty_history().with_losses(np.full(60, fill, np.float32))
     if changed:
         history = history.with_change(Change(30, (("batch", 10, experiment.training.batch),)))

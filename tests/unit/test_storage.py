@@ -23,7 +23,7 @@ from attnlab.runs.history import (
 from attnlab.runs.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.experiment import Experiment, starting_form, starting_state
+from attnlab.training.experiment import Experiment, abstract_state, starting_state
 from attnlab.training.steps import Training
 from tests.unit.run_file_edits import (
     EDITS,
@@ -60,7 +60,7 @@ def as_if_trained(experiment):
             return np.full(leaf.shape, STEPS, leaf.dtype)
         return random.normal(size=leaf.shape).astype(leaf.dtype)
 
-    first, state = (jax.tree.map(drawn, starting_form(experiment)) for _ in range(2))
+    first, state = (jax.tree.map(drawn, abstract_state(experiment)) for _ in range(2))
     history = empty_history().with_losses(random.uniform(1, 2, STEPS).astype(np.float32))
     for step, model in ((0, first.model), (STEPS, state.model)):
         history = history.with_test(step, Evaluation(*random.uniform(0.1, 0.9, 4).tolist()))
