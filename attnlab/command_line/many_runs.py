@@ -29,7 +29,7 @@ from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError, present
-from attnlab.inspection import MEASURES, measure_label
+from attnlab.inspection import MEASURES, measure_label, measures_for
 from attnlab.runs.library import LibraryError
 from attnlab.runs.option_texts import experiment_parts
 from attnlab.runs.run_summary import RunSummary
@@ -138,7 +138,10 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     comparing.add_argument("--seeds", default="5", help="seeds of each setting (default 5)")
     comparing.add_argument("--first-seed", default="0", help="the first seed (default 0)")
     comparing.add_argument(
-        "--metrics", metavar="NAME,…", default="", help=f"measure also: {', '.join(MEASURES)}"
+        "--metrics",
+        metavar="NAME,…",
+        default="",
+        help=f"measure also: {', '.join(MEASURES)}, belief_r2:SITE",
     )
     where = comparing.add_mutually_exclusive_group()
     where.add_argument("--workers", help="number of worker processes on this machine")
@@ -165,6 +168,12 @@ def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
     settings = settings_of(grid)
     if all(setting.experiment is None for setting in settings):
         raise ValueError(settings[0].problem)
+    for name in set(metrics) - set(MEASURES):
+        possible = measures_for(each.experiment for each in settings if each.experiment is not None)
+        if name in possible:
+            continue
+        problem = "none of these models has the site, or none can be probed"
+        raise OptionError("metrics", name, problem, f"Choose from {', '.join(possible)}")
     experiments = [each for setting in settings for each in experiments_of(setting, grid)]
     with executor_of(workers, address) as executor:
         what = f"of {len(settings):,} settings"

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from attnlab.comparisons.many import shared_program
 from attnlab.configuration.number_text import read_value, show_duration
-from attnlab.configuration.options import OptionError, default_of, options_of, quoted
-from attnlab.inspection import MEASURES
+from attnlab.configuration.options import OptionError, default_of, options_of, present, quoted
+from attnlab.inspection import MEASURES, measure_of
 from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import bytes_of, work
@@ -38,9 +38,10 @@ class Grid:
 
     `preset` counts as an option; other options are changes to it. An option that is not given has
     the value of the preset, otherwise of `base`, otherwise of the model. Every setting is
-    run with the seeds `first_seed`, `first_seed` + 1, … `metrics` are names of `MEASURES` that are
-    measured at the last step. Raises `OptionError` for an option that no part of an experiment has,
-    for none or too many values or seeds, and for unknown metrics.
+    run with the seeds `first_seed`, `first_seed` + 1, … `metrics` are names of measures, as
+    `measure_of` takes them, which are measured at the last step. Raises `OptionError` for an option
+    that no part of an experiment has, for none or too many values or seeds, and for unknown
+    metrics.
 
     >>> grid = Grid((("model", ("attention", "linear")), ("d_attn", ("4", "8"))), seeds=3)
     >>> [dict(setting.options) for setting in settings_of(grid)]
@@ -56,7 +57,7 @@ class Grid:
 
     def __post_init__(self):
         for name in self.metrics:
-            if name not in MEASURES:
+            if measure_of(name) is None:
                 choices = ", ".join(f"'{known}'" for known in MEASURES)
                 raise OptionError("metrics", name, "not a measure", f"Choose from {choices}")
         for name, texts in self.options:
@@ -78,7 +79,8 @@ def measured_by(grid: Grid) -> dict[str, Any]:
     """Return the arguments of `run_all` by which the metrics of a grid are measured."""
     if not grid.metrics:
         return {}
-    return {"metrics": {name: MEASURES[name].of for name in grid.metrics}, "checkpoints": ()}
+    found = {name: present(measure_of(name)).of for name in grid.metrics}
+    return {"metrics": found, "checkpoints": ()}
 
 
 def alternatives(name: str, text: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from attnlab.comparisons.processes import Processes, WorkersError
 from attnlab.comparisons.recording import (
     NOTHING,
     Metric,
+    MetricPath,
     Recording,
     in_words,
     measure,
@@ -119,7 +120,7 @@ Answer = tuple[bytes, dict[str, Any]]
 def carry_out_text(
     text: str,
     added: Sequence[tuple[str, str]] = (),
-    metrics: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    metrics: Mapping[str, MetricPath] = MappingProxyType({}),
     checkpoints: Sequence[int] | None = None,
 ) -> Answer:
     """Like `carry_out`, but take an experiment as JSON. Called in worker processes.
@@ -127,7 +128,7 @@ def carry_out_text(
     Args:
         text: The experiment.
         added: Module and name of user-defined classes in it, which are registered here.
-        metrics: Module and name of every metric.
+        metrics: The path of every metric.
         checkpoints: As in `Recording`.
     """
     register_by_path(added)

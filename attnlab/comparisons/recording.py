@@ -4,6 +4,8 @@ import dataclasses
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -136,29 +138,40 @@ def series_of(measured: Mapping[int, Mapping[str, float]]) -> dict[str, tuple]:
     }
 
 
-def paths_of(metrics: Mapping[str, Metric]) -> dict[str, tuple[str, str]]:
-    """Return module and name of every metric, by which worker processes import it.
+# Module and name of a metric, and its keyword arguments if it is a `functools.partial`.
+MetricPath = tuple[str, str, Mapping[str, Any]]
+
+
+def paths_of(metrics: Mapping[str, Metric]) -> dict[str, MetricPath]:
+    """Return the path of every metric, by which worker processes import it.
 
     Raises:
         OptionError: If a worker process cannot import one of them.
     """
-    paths = {name: path_of(metric) for name, metric in metrics.items()}
-    for name, (module, attribute) in paths.items():
-        if getattr(sys.modules.get(module), attribute, None) is not metrics[name]:
+    paths = {}
+    for name, metric in metrics.items():
+        is_partial = isinstance(metric, partial) and not metric.args
+        function, keywords = (metric.func, metric.keywords) if is_partial else (metric, {})
+        module, attribute = path_of(function)
+        paths[name] = module, attribute, keywords
+        if getattr(sys.modules.get(module), attribute, None) is not function:
             problem = "worker processes cannot import this function"
             remedy = "Define it with `def` at the top level of a module, or leave out the executor"
             raise OptionError("metrics", name, problem, remedy)
     return paths
 
 
-def metrics_at(paths: Mapping[str, tuple[str, str]]) -> dict[str, Metric]:
+def metrics_at(paths: Mapping[str, MetricPath]) -> dict[str, Metric]:
     """Import the metrics with these `paths_of`, in a worker process.
 
     Raises:
         AttnlabError: If one of them cannot be imported here.
     """
     try:
-        return {name: at_path(*path) for name, path in paths.items()}
+        return {
+            name: partial(at_path(module, attribute), **keywords)
+            for name, (module, attribute, keywords) in paths.items()
+        }
     except (ImportError, AttributeError) as error:
         problem = f"A worker process cannot import a metric: {error}."
         raise AttnlabError(f"{problem} Define it in a module that all workers have.") from error

@@ -41,6 +41,8 @@ from attnlab.inspection.measures import (
     belief_r2,
     excess_at_double_length,
     measure_label,
+    measure_of,
+    measures_for,
     untrained_belief_r2,
 )
 from attnlab.inspection.path_cuts import PathCut, path_cuts
@@ -139,6 +141,8 @@ __all__ = [
     "likelihood_ratio_test",
     "loss_at_length",
     "measure_label",
+    "measure_of",
+    "measures_for",
     "model_at_length",
     "path_cuts",
     "predicted_decay",

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -13,7 +13,8 @@ from attnlab.inspection.belief_probes import ProbeSetup, check_can_probe, prepar
 from attnlab.inspection.lengths import loss_at_length
 from attnlab.inspection.probes import activations
 from attnlab.models import AbstractModel
-from attnlab.training.experiment import Experiment, Setup
+from attnlab.models.sites import site_title
+from attnlab.training.experiment import Experiment, Setup, starting_form
 
 
 def belief_r2(model: AbstractModel, setup: Setup, site: str | None = None) -> float | None:
@@ -26,26 +27,27 @@ def belief_r2(model: AbstractModel, setup: Setup, site: str | None = None) -> fl
 
     Returns:
         R² on sequences that the probe was not fitted to; None if the process has no hidden states,
-        or the model has no sites or sees later tokens.
-
-    Raises:
-        OptionError: If the model has no such site.
+        or the model has no such site or sees later tokens.
 
     """
     if (probes := _probes_of(setup.experiment)) is None:
         return None
-    site = site or model.sites[-1]
+    if (site := site or model.sites[-1]) not in model.sites:
+        return None
     train, test = (
         activations(model, data.sequences, [site])[site] for data in (probes.train, probes.test)
     )
     return _defined(probes.probe(train, test).score.r2)
 
 
-def untrained_belief_r2(model: AbstractModel, setup: Setup) -> float | None:
+def untrained_belief_r2(
+    model: AbstractModel, setup: Setup, site: str | None = None
+) -> float | None:
     """Return R² as `belief_r2` does, but before training: the control that it is compared with."""
     if (probes := _probes_of(setup.experiment)) is None:
         return None
-    return _defined(probes.untrained[model.sites[-1]].r2)
+    site = site or model.sites[-1]
+    return _defined(probes.untrained[site].r2) if site in model.sites else None
 
 
 def excess_at_double_length(model: AbstractModel, setup: Setup) -> float | None:
@@ -96,7 +98,7 @@ class Measure(NamedTuple):
 
     """
 
-    of: Callable[[AbstractModel, Setup], float | None]
+    of: Callable[..., float | None]
     label: str
     needs: str
     lower_is_better: bool = False
@@ -119,6 +121,42 @@ MEASURES = MappingProxyType(
 )
 
 
+# Measures of one site, by default the last one.
+_OF_SITES = ("belief_r2", "untrained_belief_r2")
+
+
+def measure_of(name: str) -> Measure | None:
+    """Return a measure by its name, or None if there is none of that name.
+
+    The names are those of `MEASURES`, and `belief_r2:SITE` and `untrained_belief_r2:SITE` for the
+    R² at another site than the last one. That is not defined for a model without the site.
+
+    >>> measure_of("belief_r2:mlp.0").label
+    'R² of the belief, MLP 1'
+    """
+    base, _, site = name.partition(":")
+    if not site or base not in _OF_SITES:
+        return MEASURES.get(name)
+    found = MEASURES[base]
+    return Measure(
+        functools.partial(found.of, site=site),
+        f"{found.label}, {site_title(site)}",
+        f"a process with hidden states and a causal model with the site `{site}`",
+    )
+
+
+def measures_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
+    """Return the names of `MEASURES`, and those of R² at each site of models that can be probed."""
+    sites: dict[str, None] = {}
+    for experiment in experiments:
+        try:
+            check_can_probe(experiment)
+        except OptionError:
+            continue
+        sites |= dict.fromkeys(starting_form(experiment).model.sites)
+    return (*MEASURES, *(f"{base}:{site}" for base in _OF_SITES for site in sites))
+
+
 def measure_label(name: str) -> str:
     """Return the name on screen of a measure, or the name itself of any other metric."""
-    return MEASURES[name].label if name in MEASURES else name
+    return name if (found := measure_of(name)) is None else found.label

@@ -91,6 +91,17 @@ def sites_of_layers(layers: int, *parts: str) -> tuple[str, ...]:
     return tuple(f"{part}.{number}" for number in range(layers) for part in parts)
 
 
+def site_title(site: str) -> str:
+    """Return the name of a site on the page: the part that it follows, with layers from 1.
+
+    >>> site_title("attention.0"), site_title("mlp.1"), site_title("final")
+    ('attention 1', 'MLP 2', 'output')
+    """
+    part, _, layer = site.partition(".")
+    name = {"mlp": "MLP", "final": "output", "conv": "convolution"}.get(part, part)
+    return f"{name} {int(layer) + 1}" if layer.isdigit() else name
+
+
 class Activations:
     """The edits of one forward pass, and the activations that it keeps.
 

@@ -190,7 +190,7 @@ def test_runs_are_made_once_and_read(page):
 
 def test_a_measure_of_beliefs_is_a_result_like_others(monkeypatch):
     def measured(plan, *_):
-        each = {"belief_r2": ((20, 0.5),), "untrained_belief_r2": ((20, 0.25),)}
+        each = {"belief_r2:attention.0": ((20, 0.5),), "untrained_belief_r2": ((20, 0.25),)}
         runs = [finished(run, 1.0, seed=run.seed, metrics=each) for run in plan.experiments]
         yield ComparisonProgress(tuple(runs), share=1.0)
 
@@ -198,16 +198,20 @@ def test_a_measure_of_beliefs_is_a_result_like_others(monkeypatch):
     page = open_page("pages/compare.py", SMALL)
     page.selectbox(key="compare_preset").set_value("belief-families").run()
     assert "belief_r2,untrained_belief_r2" in page.query_params["metrics"]
+    measures = page.multiselect(key="compare_metrics")
+    assert "R² of the belief, attention 1" in measures.options
+    measures.set_value(["belief_r2:attention.0", "untrained_belief_r2"]).run()
+    assert page.query_params["metrics"] == "belief_r2:attention.0,untrained_belief_r2"
     page.button(key="compare_start").click().run()
     assert page.session_state["session"].jobs.get("compare").wait(PATIENCE)
     page.run()
-    assert page.segmented_control(key="compare_figure").value == "belief_r2"
+    assert page.segmented_control(key="compare_figure").value == "belief_r2:attention.0"
     assert not page.exception
     assert not page.error
     assert (
         list(page.dataframe[0].value["R² of the belief before training"]) == ["0.250 in all 3"] * 6
     )
-    assert "R² of the belief" in page.dataframe[1].value.columns[1]
+    assert "R² of the belief, attention 1" in page.dataframe[1].value.columns[1]
 
 
 def test_runs_are_stopped_and_gone_on_with(page, monkeypatch):

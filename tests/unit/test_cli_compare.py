@@ -70,9 +70,13 @@ def test_a_setting_that_is_refused_is_a_row_with_its_reason(run):
 def test_r2_of_the_belief_is_measured_where_there_are_beliefs(run):
     asked = ("compare", "--generator", "even,markov", "--model", "gru", "--hidden-size", 4,
              "--length", 4, "--seeds", 1, *SMALL)  # fmt: skip
-    status, out, _ = run(*asked, "--metrics", "belief_r2", "--json")
+    # The only site of a recurrent network.
+    name = "belief_r2:state"
+    status, out, _ = run(*asked, "--metrics", f"{name},belief_r2", "--json")
     assert status == 0
-    even, markov = (row["metrics"]["belief_r2"] for row in json.loads(out)["rows"])
+    rows = json.loads(out)["rows"]
+    even, markov = (row["metrics"][name] for row in rows)
+    assert even == rows[0]["metrics"]["belief_r2"]
     assert 0 < even["mean"] <= 1
     assert even["by_seed"] == {"0": even["mean"]}
     assert markov["mean"] is None
@@ -109,6 +113,7 @@ def test_for_people_a_row_has_its_interval_and_the_best_possible(run):
         (("--model", "linear", "--heads", "2"), "`heads`"),
         (("--preset", "nothing", "--seeds", "1"), "`preset` is 'nothing'"),
         (("--metrics", "happiness"), "`metrics` is 'happiness'"),
+        (("--metrics", "belief_r2:nowhere"), "Choose from belief_r2, "),
         (("--workers", "2", "--dask", "tcp://127.0.0.1:1"), "not allowed"),
     ],
 )

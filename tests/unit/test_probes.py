@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.generators import (
     Even,
     HiddenChain,
@@ -21,6 +21,7 @@ from attnlab.inspection import (
     belief_gap,
     belief_r2,
     fit_probe,
+    measure_of,
     prepare_probes,
     probe,
     probe_beliefs,
@@ -163,7 +164,9 @@ def test_one_number_by_which_runs_are_compared():
     # The same activations after every past say nothing.
     constant = edited(setup.state.model, Edit(site="final", value=np.ones((4, 4))))
     assert belief_r2(constant, setup) == pytest.approx(0, abs=0.01)
-    assert belief_r2(constant, setup, "embedding") > 0.3
+    at_embedding = present(measure_of("belief_r2:embedding"))
+    assert at_embedding.of(constant, setup) == belief_r2(constant, setup, "embedding") > 0.3
+    assert belief_r2(constant, setup, "state") is None
     # Before training, both are the same.
     assert belief_r2(setup.state.model, setup) == untrained_belief_r2(setup.state.model, setup)
     for undefined in (Experiment(generator=Markov()), Experiment(model=LinearOptions())):

@@ -27,6 +27,7 @@ from attnlab.inspection.belief_probes import (
     has_beliefs,
 )
 from attnlab.live.jobs import JobState
+from attnlab.models.sites import site_title
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.beliefs.attention_panel import draw_attention
@@ -38,7 +39,6 @@ from attnlab.ui.beliefs.course_panel import (
     missing,
     note_scores,
     show_score,
-    site_title,
     verdict,
 )
 from attnlab.ui.beliefs.gap_panel import draw_gap, draw_together

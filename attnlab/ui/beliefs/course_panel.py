@@ -32,17 +32,6 @@ _CHART_HEIGHT = 300
 _DETERMINED = 0.99
 
 
-def site_title(site: str) -> str:
-    """Return the name of a site on the page: the part that it follows, with layers from 1.
-
-    >>> site_title("attention.0"), site_title("mlp.1"), site_title("final")
-    ('attention 1', 'MLP 2', 'output')
-    """
-    part, _, layer = site.partition(".")
-    name = {"mlp": "MLP", "final": "output", "conv": "convolution"}.get(part, part)
-    return f"{name} {int(layer) + 1}" if layer.isdigit() else name
-
-
 def show_score(score: Score) -> str:
     """Return R² with the half-width of its interval."""
     if np.isnan(score.r2):

@@ -9,6 +9,7 @@ from attnlab.comparisons.grid import (
     MOST_SEEDS,
     PRESET,
     Grid,
+    Setting,
     Varied,
     alternatives,
     as_alternatives,
@@ -27,7 +28,7 @@ from attnlab.configuration.options import (
     options_of,
     present,
 )
-from attnlab.inspection import MEASURES, measure_label
+from attnlab.inspection import measure_label, measures_for
 from attnlab.models import ALL_MODELS
 from attnlab.runs.option_texts import parts_with
 from attnlab.training.experiment import Experiment
@@ -244,8 +245,12 @@ def _apply_preset() -> None:
         choose(chosen.grid)
 
 
-def draw_more(base: Experiment) -> None:
-    """Draw the choice of further options to vary, and that of further measures.
+# Finding the sites of a model takes some hundredths of a second.
+_MOST_WITH_SITES = 20
+
+
+def draw_more(base: Experiment, settings: Sequence[Setting]) -> None:
+    """Draw the choice of further options to vary, and that of further measures of the settings.
 
     Each of these options has a control in `draw_choice`.
     """
@@ -261,9 +266,10 @@ def draw_more(base: Experiment) -> None:
         width=200,
         persist_state="session",
     )
+    shown = (each.experiment or base for each in settings[:_MOST_WITH_SITES])
     st.multiselect(
         "measure also",
-        list(MEASURES),
+        list(dict.fromkeys((*measures_for(shown), *metrics()))),
         format_func=measure_label,
         key=METRICS,
         placeholder="measure also …",

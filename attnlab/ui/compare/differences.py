@@ -11,7 +11,7 @@ from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
-from attnlab.inspection import MEASURES
+from attnlab.inspection import measure_of
 from attnlab.training.limits import reachable_by
 from attnlab.ui.compare.choice import draw_menu
 from attnlab.ui.compare.curves import figure_label, figure_shown
@@ -60,7 +60,8 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
 
 
 def _lower_is_better(figure: str) -> bool:
-    return figure == "nll" or (figure in MEASURES and MEASURES[figure].lower_is_better)
+    measure = measure_of(figure)
+    return figure == "nll" or (measure is not None and measure.lower_is_better)
 
 
 def _cells(label: str, found: Comparison, first: str) -> dict[str, str]:

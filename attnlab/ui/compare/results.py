@@ -10,7 +10,7 @@ from attnlab.comparisons.grid import Grid, to_parameters
 from attnlab.comparisons.records import differing_options, to_csv
 from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.options import present
-from attnlab.inspection import MEASURES, measure_label
+from attnlab.inspection import measure_of
 from attnlab.lessons.examples import Example
 from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
@@ -194,9 +194,8 @@ def _draw_rows(rows: Sequence[Row], grid: Grid) -> None:
     draw_dots(rows, labels)
     if any(row.finished for row in rows):
         for name in set(grid.metrics) - set(metrics_of(rows)):
-            st.caption(
-                f"{measure_label(name)} is not defined here. It needs {MEASURES[name].needs}."
-            )
+            measure = present(measure_of(name))
+            st.caption(f"{measure.label} is not defined here. It needs {measure.needs}.")
     draw_table(rows, labels, grid.seeds)
     draw_curves(rows, labels)
 

@@ -212,7 +212,7 @@ def draw_start(grid: Grid | None, base: Experiment | None) -> Job | Example | No
             if plan is not None:
                 st.markdown(_size(plan))
         if base is not None:
-            draw_more(base)
+            draw_more(base, () if plan is None else plan.settings)
     if problem is not None:
         draw_error(str(problem))
     with st.container(horizontal=True, vertical_alignment="center"):
