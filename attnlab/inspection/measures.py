@@ -14,7 +14,7 @@ from attnlab.inspection.lengths import loss_at_length
 from attnlab.inspection.probes import activations
 from attnlab.models import AbstractModel
 from attnlab.models.sites import site_title
-from attnlab.training.experiment import Experiment, Setup, starting_form
+from attnlab.training.experiment import Experiment, Setup, abstract_state
 
 
 def belief_r2(model: AbstractModel, setup: Setup, site: str | None = None) -> float | None:
@@ -153,7 +153,7 @@ def measures_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
             check_can_probe(experiment)
         except OptionError:
             continue
-        sites |= dict.fromkeys(starting_form(experiment).model.sites)
+        sites |= dict.fromkeys(abstract_state(experiment).model.sites)
     return (*MEASURES, *(f"{base}:{site}" for base in _OF_SITES for site in sites))
 
 
