@@ -33,14 +33,40 @@ def chain_with_prior(k, alpha, prior, length):
     return laws(k, length, probability)
 
 
-def chain_of_tables(tables, length):
+def tables_of_two(prior, alpha, size=400):
+    """A fine grid of 2 × 2 tables, evenly spaced in log odds, with the weight of each."""
+    p = 1 / (1 + np.exp(-np.linspace(-35, 35, size)))
+    weight = (p * (1 - p)) ** alpha
+    second = {"rows-equal": p, "doubly-stochastic": 1 - p}.get(prior)
+    if second is None:
+        p, second = np.repeat(p, size), np.tile(p, size)
+        weight = np.outer(weight, weight).ravel()
+    # p(1 | 0) and p(1 | 1).
+    tables = np.stack([1 - p, p, 1 - second, second], axis=1).reshape(-1, 2, 2)
+    return tables, weight / weight.sum()
+
+
+def chain_probability(tokens, tables, weights, first_token):
+    """p(tokens) if each table has this weight, summed over the tables."""
     k = tables.shape[1]
+    first = np.full((len(tables), k), 1 / k)
+    if first_token == "stationary":
+        equations = tables.swapaxes(1, 2) - np.eye(k)
+        equations[:, -1] = 1
+        first = np.linalg.solve(equations, np.eye(k)[:, -1:])[..., 0]
+    p = weights * first[:, tokens[0]] if tokens else weights
+    for last, token in itertools.pairwise(tokens):
+        p = p * tables[:, last, token]
+    return p.sum()
 
-    def probability(tokens):
-        steps = list(itertools.pairwise(tokens))
-        return np.mean([np.prod([table[step] for step in steps]) for table in tables]) / k
 
-    return laws(k, length, probability)
+def chain_of_tables(tables, first_token, length):
+    weights = np.full(len(tables), 1 / len(tables))
+    return laws(
+        tables.shape[1],
+        length,
+        lambda tokens: chain_probability(tokens, tables, weights, first_token),
+    )
 
 
 def repeating(letters, periods, length):

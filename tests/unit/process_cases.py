@@ -128,6 +128,7 @@ NOISY_PAIRS = {
 }
 
 KNOWN = InContextMarkov(k=2, alpha=0.5, prior="known-tables", table_count=3)
+STATIONARY = InContextMarkov(k=3, prior="known-tables", table_count=2, first_token="stationary")
 OWN_TREE = CausalTree(k=3, alpha=0.7, tree="given", parents=(0, 1, 1))
 
 CASES = {
@@ -144,7 +145,12 @@ CASES = {
     "in-context-markov-rows-equal": drawn(
         InContextMarkov(k=3, prior="rows-equal"), in_context.chain_with_prior, 3, 1.0, "rows-equal"
     ),
-    "in-context-markov-known-tables": drawn(KNOWN, in_context.chain_of_tables, KNOWN.known_tables),
+    "in-context-markov-known-tables": drawn(
+        KNOWN, in_context.chain_of_tables, KNOWN.known_tables, "uniform"
+    ),
+    "in-context-markov-stationary": drawn(
+        STATIONARY, in_context.chain_of_tables, STATIONARY.known_tables, "stationary"
+    ),
     "induction": drawn(Induction(letters=3).at_length(4), in_context.repeating, 3, (1, 2)),
     "induction-half": drawn(
         Induction(letters=3, repeats="half").at_length(4), in_context.repeating, 3, (2,)

@@ -1,7 +1,5 @@
 """Processes whose rule is drawn for each sequence: published values, and laws of their own."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -15,6 +13,7 @@ from attnlab.generators import (
     InContextMarkov,
     Induction,
     RecallPairs,
+    draw_many,
     log_predictives,
     sample,
 )
@@ -69,19 +68,41 @@ def test_a_known_table_has_its_entropy_rate():
     assert rate == pytest.approx(0.4809, abs=5e-5)
 
 
-def test_the_prediction_is_the_integral_over_a_fine_grid_of_tables():
-    grid = (np.arange(400) + 0.5) / 400
-    # p(1 | 0) and p(1 | 1), with density 1: alpha = 1.
-    first, second = np.meshgrid(grid, grid, indexing="ij")
-    tables = np.stack([np.stack([1 - first, first]), np.stack([1 - second, second])])
-    tokens = (0, 1, 1, 0, 1, 1, 1, 0)
-    rows = np.exp(log_predictives(InContextMarkov(), jnp.array(tokens)))
-    for seen in range(1, len(tokens)):
-        steps = itertools.pairwise(tokens[:seen])
-        weights = np.prod([np.ones_like(first), *(tables[step] for step in steps)], axis=0)
-        expected = (weights * tables[tokens[seen - 1], 1]).sum() / weights.sum()
-        # The midpoint rule over 400 × 400 tables.
-        assert rows[seen, 1] == pytest.approx(expected, abs=2e-5)
+@pytest.mark.parametrize("first_token", ["uniform", "stationary"])
+@pytest.mark.parametrize(
+    ("prior", "alpha"),
+    [
+        ("dirichlet", 1.0),
+        ("dirichlet", 0.6),
+        ("doubly-stochastic", 2.5),
+        ("rows-equal", 0.7),
+        ("known-tables", 1.0),
+    ],
+)
+def test_the_prediction_is_the_integral_over_a_fine_grid_of_tables(prior, alpha, first_token):
+    process = InContextMarkov(prior=prior, alpha=alpha, first_token=first_token)
+    tables, weights = oracles.tables_of_two(prior, alpha)
+    if prior == "known-tables":
+        tables, weights = process.known_tables, np.full(8, 1 / 8)
+    for tokens in [(0, 1, 1, 0, 1, 1, 1, 0), (1, 1, 1, 1, 1, 0, 0, 1)]:
+        rows = np.exp(log_predictives(process, jnp.array(tokens)))
+        probability = [
+            oracles.chain_probability(tokens[:seen], tables, weights, first_token)
+            for seen in range(len(tokens) + 1)
+        ]
+        expected = np.divide(probability[1:], probability[:-1])
+        np.testing.assert_allclose(rows[range(len(tokens)), tokens], expected, atol=2e-6)
+
+
+def test_a_stationary_first_token_is_drawn_from_its_table():
+    process = InContextMarkov(alpha=0.3, first_token="stationary")
+    drawn = draw_many(process, key=jr.key(0), size=20_000, length=1)
+    # p(leave 1) over the sum of both is the stationary probability of 0.
+    leave_0, leave_1 = np.asarray(drawn.latent)[:, [0, 1], [1, 0]].T.astype(float)
+    expected = leave_1 / (leave_0 + leave_1)
+    gap = (np.asarray(drawn.tokens)[:, 0] == 0) - expected
+    for part in (expected < 0.5, expected > 0.5):
+        assert abs(gap[part].mean()) < 4.5 * gap[part].std() / np.sqrt(part.sum())
 
 
 @pytest.mark.parametrize(
@@ -147,6 +168,11 @@ def test_own_baselines_come_between_uniform_and_optimal():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (
+            lambda: InContextMarkov(k=3, first_token="stationary"),
+            "`first_token` is 'stationary': no exact prediction is known for 3 tokens",
+        ),
+        (lambda: InContextMarkov(alpha=0.2, first_token="stationary"), "`alpha` is 0.2: too small"),
         (lambda: RecallPairs(pairs=3, keys=2), "`pairs` is 3: there are only 2 `keys`"),
         (lambda: RecallPairs(pairs=4).at_length(14), "`length` is 14: 4 pairs"),
         (lambda: CausalTree(parents=(0, 2)), r"`parents` is \(0, 2\): the parent of token 2"),
