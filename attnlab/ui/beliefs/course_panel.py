@@ -23,7 +23,7 @@ from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.train.course import course_of, missing_models
+from attnlab.ui.train.course import course_of, missing_models, some_of
 
 TARGET = "belief_target"
 _COURSE = "belief_course"
@@ -72,8 +72,8 @@ def missing(snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
 
 
 def add_missing(snapshot: Snapshot, setup: ProbeSetup) -> None:
-    """Probe one checkpoint, so that the page stays quick."""
-    for step, model in missing(snapshot)[:1]:
+    """Probe some of the checkpoints that are not probed yet."""
+    for step, model in some_of(missing(snapshot)):
         note_scores(snapshot.experiment, step, probe_sites(setup, model))
 
 

@@ -1,6 +1,5 @@
 """What the In context page measures of a model, and its results over training."""
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -23,13 +22,10 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import LossByPosition
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.train.course import course_of, missing_models, result_shown
+from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of
 from attnlab.ui.train.cursor import Moment
 
 _COURSE = "in_context_course"
-_MOST_MODELS = 32
-# After a run, kept models are measured for this long at a redraw.
-_SECONDS = 0.2
 
 
 class Measured(NamedTuple):
@@ -92,7 +88,7 @@ def missing(snapshot: Snapshot) -> Sequence[tuple[int, AbstractModel]]:
     """Return the kept models that are not measured yet; none while the run trains."""
     if not has_references(snapshot.experiment.generator):
         return ()
-    return missing_models(course_of(_COURSE, snapshot.experiment), snapshot, _MOST_MODELS)
+    return missing_models(course_of(_COURSE, snapshot.experiment), snapshot)
 
 
 def measured_at(
@@ -111,11 +107,8 @@ def measured_at(
         results[first] = of_model(model)
     shown = result_shown("in_context", references, snapshot, moment, of_shown)
     results[shown.step] = shown.result
-    until = time.monotonic() + _SECONDS
-    for step, model in missing(snapshot):
+    for step, model in some_of(missing(snapshot)):
         results[step] = of_model(model)
-        if time.monotonic() > until:
-            break
     steps = tuple(sorted(results))
     most = kept_result("most", references, None, lambda: uniform_excess(references))
     return shown.step, shown.result, Course(steps, tuple(results[step] for step in steps), most)

@@ -16,7 +16,7 @@ from attnlab.training.experiment import Experiment, draw_data
 from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.train.course import course_of, missing_models, result_shown
+from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of
 from attnlab.ui.train.cursor import Moment
 
 # Sequences of the training set that are measured.
@@ -71,7 +71,7 @@ def _missing(snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
 def _draw_course(snapshot: Snapshot) -> None:
     experiment = snapshot.experiment
     course = course_of(_COURSE, experiment)
-    for step, model in _missing(snapshot)[:1]:
+    for step, model in some_of(_missing(snapshot)):
         course[step] = _measure_of(experiment)(model)
     tests = snapshot.history.tests
     if not course or not tests:

@@ -1,7 +1,7 @@
 """Results of a run's models over training, computed between redraws of a page."""
 
 import time
-from collections.abc import Callable, Container, Hashable, Sized
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sized
 from typing import Any, NamedTuple
 
 from attnlab.configuration.options import OptionError
@@ -22,8 +22,8 @@ _SECONDS = 0.5
 # While the run trains, a page computes for about this share of the time, but pauses no longer than
 # so many seconds: the first result takes long to compile, and later ones do not.
 _SHARE, _LONGEST_PAUSE = 0.2, 2.0
-# Models whose results are computed after a run.
-_MOST_MODELS = 16
+# Kept models whose results are computed after a run, for this many seconds at each redraw.
+_MOST_MODELS, _SECONDS_A_REDRAW = 32, 0.5
 
 
 def draw_over_training(
@@ -74,15 +74,22 @@ def course_of(key: str, of: Hashable) -> dict[int, Any]:
     return kept[1]
 
 
-def missing_models(
-    known: Container[int], snapshot: Snapshot, most: int = _MOST_MODELS
-) -> list[tuple[int, AbstractModel]]:
-    """Return at most `most` kept models at steps not `known`; none while the run trains."""
+def missing_models(known: Container[int], snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
+    """Return at most 32 kept models, without those at `known` steps; none while the run trains."""
     if snapshot.active:
         return []
     kept = snapshot.history.checkpoints
-    chosen = kept[:: -(-len(kept) // most) or 1]
+    chosen = kept[:: -(-len(kept) // _MOST_MODELS) or 1]
     return [(step, model) for step, model in chosen if step not in known]
+
+
+def some_of(missing: Iterable[tuple[int, AbstractModel]]) -> Iterator[tuple[int, AbstractModel]]:
+    """Yield missing models for half a second, so that the page stays quick; at least one."""
+    until = time.monotonic() + _SECONDS_A_REDRAW
+    for each in missing:
+        yield each
+        if time.monotonic() > until:
+            return
 
 
 class ShownResult(NamedTuple):
