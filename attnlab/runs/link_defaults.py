@@ -146,6 +146,7 @@ _LATER: Mapping[str, str] = {
     "in-context-markov_table_count": "8",
     "in-context-markov_table_seed": "0",
     "in-context-markov_first_token": "uniform",
+    "loss_tokens": "tested",
     "induction_letters": "16",
     "induction_repeats": "period",
     "induction_repeat_probability": "0.9",

@@ -88,6 +88,9 @@ class Experiment(Options):
             choices = ", ".join(f"'{name}'" for name in TASKS)
             remedy = f"Choose another model, or one of the processes {choices}"
             raise OptionError("model", self.model.name, problem, remedy)
+        if self.training.loss_tokens == "all" and self.model.reads_source:
+            problem = f"the model '{self.model.name}' predicts no tokens of its source"
+            raise OptionError("loss_tokens", "all", problem, "Choose 'tested'")
         if self.training.scheduled_sampling and not has_prompt:
             problem = f"the process '{self.generator.name}' has no target"
             value, choices = self.training.scheduled_sampling, ", ".join(map(repr, TASKS))

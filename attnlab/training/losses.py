@@ -19,6 +19,12 @@ LOSSES = MappingProxyType(
         "published": "every position predicts the final token (sum over positions)",
     }
 )
+LOSS_TOKENS = MappingProxyType(
+    {
+        "tested": "only tokens that are tested, such as answers to questions",
+        "all": "every token, so that the model also learns to predict the rest of a sequence",
+    }
+)
 
 
 class SequenceLoss(NamedTuple):
@@ -38,13 +44,14 @@ def sequence_loss(
     *,
     loss: str,
     readout: str,
+    loss_tokens: str = "tested",
     visible: Int[Array, " visible"] | None = None,
 ) -> SequenceLoss:
     """Return the loss of this name (see `LOSSES`) on an example, whose last token is the final one.
 
     If `visible` is given, the model reads these tokens instead of the example's own, which remain
-    the targets. With `last` only the readout position is computed. With `next` tokens outside the
-    loss mask are left out.
+    the targets. With `last` only the readout position is computed. With `next` the
+    objective leaves out tokens outside the loss mask, unless `loss_tokens` is `all`.
     """
     length, final = example.tokens.size - 1, example.tokens[-1]
     position = readout_position(readout, length)
@@ -58,8 +65,9 @@ def sequence_loss(
     nll = -log_probs[position, final]
     if loss == "next":
         of_next = jnp.take_along_axis(log_probs, example.tokens[1:, None], axis=1)[:, 0]
-        objective = -of_next.mean(where=example.loss_mask[1:])
-        return SequenceLoss(objective, jnp.where(example.loss_mask.all(), nll, objective))
+        tested = -of_next.mean(where=example.loss_mask[1:])
+        objective = tested if loss_tokens == "tested" else -of_next.mean()
+        return SequenceLoss(objective, jnp.where(example.loss_mask.all(), nll, tested))
     return SequenceLoss(objective=-log_probs[:, final].sum(), nll=nll)
 
 

@@ -23,7 +23,7 @@ from attnlab.configuration.options import (
 )
 from attnlab.models import AbstractModel
 from attnlab.models.base import READOUTS
-from attnlab.training.losses import LOSSES, mixed_in, sequence_loss
+from attnlab.training.losses import LOSS_TOKENS, LOSSES, mixed_in, sequence_loss
 from attnlab.training.optimisers import (
     OPTIMISERS,
     SCHEDULES,
@@ -116,6 +116,14 @@ class Training(Options):
         "; ".join(f"{name}: {text}" for name, text in SPLITS.items()) + ".",
         choices=tuple(SPLITS),
         label="test set",
+    )
+    loss_tokens: str = option(
+        "tested",
+        "With the loss `next`, for processes that test only some tokens: which of them are in the "
+        "training loss. "
+        + "; ".join(f"{name}: {text}" for name, text in LOSS_TOKENS.items())
+        + ".",
+        choices=tuple(LOSS_TOKENS),
     )
 
     # Not an option: earlier scripts name the schedule as text, with its warm-up separately.
@@ -247,7 +255,12 @@ def take_steps(
     The arguments replace the learning rate and the number of steps of `training`. The losses are
     padded to `CHUNK_CAPACITY` with zeros.
     """
-    loss_of = partial(sequence_loss, loss=training.loss, readout=training.readout)
+    loss_of = partial(
+        sequence_loss,
+        loss=training.loss,
+        readout=training.readout,
+        loss_tokens=training.loss_tokens,
+    )
     parameters, rest = eqx.partition(state.model, eqx.is_array)
 
     def mean_loss(parameters, examples, visible):

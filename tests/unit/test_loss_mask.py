@@ -116,6 +116,12 @@ def test_training_minimises_the_loss_of_the_asked_token_alone():
         logits = setup.state.model(tokens[:-1], jnp.arange(tokens.size - 1))[0]
         expected = -jax.nn.log_softmax(logits[place - 1])[tokens[place]]
         np.testing.assert_allclose(found.objective, expected, rtol=1e-5)
+        every = sequence_loss(
+            setup.state.model, one, loss="next", readout="last", loss_tokens="all"
+        )
+        rows = jax.nn.log_softmax(logits)
+        mean = -np.mean([rows[at, token] for at, token in enumerate(tokens[1:].tolist())])
+        np.testing.assert_allclose((every.objective, every.nll), (mean, expected), rtol=1e-5)
 
 
 @pytest.mark.slow

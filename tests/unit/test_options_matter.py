@@ -11,7 +11,7 @@ import optax
 import pytest
 
 from attnlab.configuration.options import default_of, options_of
-from attnlab.generators import PROCESSES, log_predictives, sample
+from attnlab.generators import PROCESSES, RecallPairs, log_predictives, sample
 from attnlab.models import MODELS, SOURCE_MODELS, TransformerOptions
 from attnlab.positions import POSITIONS
 from attnlab.training.evaluation import evaluate
@@ -51,6 +51,7 @@ BESIDE = {
     ("causal-tree", "parents"): {"tree": "given"},
     ("custom", "order"): {"table": ((0.5, 0.25, 0.25),) * 9},
     ("training", "readout"): {"loss": "last"},
+    ("training", "loss_tokens"): {"loss": "next"},
     # The steps of Adam are the same whatever its gradients are multiplied by.
     ("training", "clip"): {"optimiser": Sgd()},
 }
@@ -185,8 +186,12 @@ def test_an_option_of_a_process_changes_its_sequences_or_their_law(kind, name, o
 
 def base_of(name, other):
     """A small experiment in which the option of the training is allowed and matters."""
-    if name == "scheduled_sampling" or (name == "loss" and other == "next"):
-        return SMALL_MODELS["rnn-bottleneck"] if name == "scheduled_sampling" else SMALL_GRU
+    if name == "scheduled_sampling":
+        return SMALL_MODELS["rnn-bottleneck"]
+    if name == "loss_tokens":
+        return dataclasses.replace(SMALL_GRU, generator=RecallPairs(), length=8)
+    if name == "loss" and other == "next":
+        return SMALL_GRU
     # There are too few different sequences of four tokens for a distinct test set.
     return dataclasses.replace(SMALL, length=8) if name == "split" else SMALL
 

@@ -16,7 +16,7 @@ from attnlab.configuration.options import (
     present,
     registered,
 )
-from attnlab.generators import AbstractTask
+from attnlab.generators import AbstractGenerator, AbstractTask
 from attnlab.runs.links import control_key, control_values
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
@@ -138,7 +138,10 @@ def in_form(field: Field) -> Iterable[type]:
 
 def applies(kind: type, name: str) -> bool:
     """Return whether an option has an effect, given the values of the others."""
-    if name in _OF_TASKS and not issubclass(chosen_part(Experiment, "generator"), AbstractTask):
+    process = chosen_part(Experiment, "generator")
+    if name in _OF_TASKS and not issubclass(process, AbstractTask):
+        return False
+    if name == "loss_tokens" and process.loss_mask is AbstractGenerator.loss_mask:
         return False
     ruled_by, value = _RULED.get(name, (None, None))
     if ruled_by is None or ruled_by not in options_of(kind):
@@ -153,6 +156,7 @@ _RULED: Mapping[str, tuple[str, str]] = {
     "train_size": ("data", "fixed"),
     "split": ("data", "fixed"),
     "scheduled_sampling": ("loss", "next"),
+    "loss_tokens": ("loss", "next"),
     "parents": ("tree", "given"),
 }
 

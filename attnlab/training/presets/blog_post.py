@@ -1,70 +1,17 @@
-"""Presets: one to start with, a blog post's experiments as published, and improved ones."""
+"""One preset to start with, a blog post's experiments as published, and improved ones."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from attnlab.generators import (
-    AbstractGenerator,
-    Cards,
-    DotMod,
-    HiddenMarkov,
-    InContextMarkov,
-    Induction,
-    Markov,
-    Mess3,
-    ModularAddition,
-    NDays,
-    RandomRandomXor,
-    Recall,
-    RecallPairs,
-    Reverse,
-)
-from attnlab.models import (
-    AbstractModelOptions,
-    AttentionOptions,
-    EncoderDecoderOptions,
-    LinearOptions,
-    RNNAttentionOptions,
-    RNNBottleneckOptions,
-    TransformerOptions,
-)
-from attnlab.positions import Learned, Rotary, Scalar
+from attnlab.generators import AbstractGenerator, DotMod, HiddenMarkov, Markov, NDays, Recall
+from attnlab.models import AbstractModelOptions, AttentionOptions, LinearOptions, TransformerOptions
+from attnlab.positions import Learned, Scalar
 from attnlab.training.experiment import Experiment
-from attnlab.training.optimisers import AdamW, WarmUpCosine
+from attnlab.training.optimisers import WarmUpCosine
+from attnlab.training.presets.preset import Preset
 from attnlab.training.steps import Training
-
-
-@dataclasses.dataclass(frozen=True)
-class Preset:
-    """An experiment with its name in menus and one line on what it shows.
-
-    Attributes:
-        group: Presets of a group follow one another in `PRESETS`.
-        title: Its plain name.
-        description: What it shows.
-        experiment: The experiment.
-        of_post: Whether the page A published question has its results.
-    """
-
-    group: str
-    title: str
-    description: str
-    experiment: Experiment
-    of_post: bool = False
-
-    @property
-    def label(self) -> str:
-        """Group and title, which no other preset has."""
-        return f"{self.group} · {self.title}"
-
-    def matches(self, settings: object) -> bool:
-        """Return whether the settings are the preset's experiment, with any seed."""
-        return isinstance(settings, Experiment) and self.experiment == dataclasses.replace(
-            settings, seed=self.experiment.seed
-        )
-
 
 FIRST_PRESET = "three-heads"
 # Learns what can be learned in some ten seconds. Among six seeds, the first separates its heads
@@ -127,148 +74,6 @@ _SOLVED = {
     # Six days decide: with fewer heads some seeds miss one of them.
     "dotmod": Experiment(generator=DotMod(), model=TransformerOptions(heads=6), training=_SOLVING),
     "hmm": Experiment(generator=HiddenMarkov(), model=TransformerOptions(), training=_SOLVING),
-}
-
-
-_WRITING = Training(loss="next", steps=2_000, data="fresh", batch=256, schedule="warm-up-cosine")
-_SEQUENCES = "Sequences"
-_TASKS = {
-    "cards-encoder-decoder": Preset(
-        _SEQUENCES,
-        "Sort a hand: encoder-decoder",
-        "A transformer encoder reads a hand of five cards; a decoder writes them in order.",
-        Experiment(
-            generator=Cards(),
-            model=EncoderDecoderOptions(),
-            training=dataclasses.replace(_WRITING, steps=1_000),
-        ),
-    ),
-    "cards-rnn-attention": Preset(
-        _SEQUENCES,
-        "Sort a hand: RNN with attention",
-        "A recurrent decoder writes five cards in order. It attends to all encoder states.",
-        Experiment(generator=Cards(), model=RNNAttentionOptions(hidden_size=64), training=_WRITING),
-    ),
-    "cards-bottleneck": Preset(
-        _SEQUENCES,
-        "Sort a hand: RNN, last state only",
-        "Width and steps are as with attention, but the decoder gets only the last state.",
-        Experiment(
-            generator=Cards(), model=RNNBottleneckOptions(hidden_size=64), training=_WRITING
-        ),
-    ),
-    "reverse-rnn-attention": Preset(
-        _SEQUENCES,
-        "Reverse letters: RNN with attention",
-        "A recurrent network writes ten letters backwards. The true alignment is a diagonal.",
-        Experiment(generator=Reverse(), model=RNNAttentionOptions(), training=_WRITING),
-    ),
-}
-
-
-_BELIEVING = Training(loss="next", data="fresh", batch=128, schedule="warm-up-cosine")
-_BELIEFS = {
-    "mess3-belief": Preset(
-        "Beliefs",
-        "mess3: a fractal of beliefs",
-        "A small transformer predicts letters. Its activations contain the exact beliefs.",
-        Experiment(
-            generator=Mess3(),
-            model=TransformerOptions(layers=2, heads=1, d_model=64),
-            training=dataclasses.replace(_BELIEVING, steps=600),
-        ),
-    ),
-    "mess3-attention": Preset(
-        "Beliefs",
-        "mess3: attention fades with distance",
-        "One layer of attention alone. Theory predicts how its attention falls with distance.",
-        Experiment(
-            generator=Mess3(a=0.5),
-            model=TransformerOptions(layers=1, heads=1, d_model=64, mlp_width=0),
-            training=dataclasses.replace(_BELIEVING, steps=1_500),
-        ),
-    ),
-    "rrxor-belief": Preset(
-        "Beliefs",
-        "rrxor: beliefs spread over layers",
-        "The next-token distribution says little about the belief. A linear probe recovers it "
-        "better in each later layer.",
-        Experiment(
-            generator=RandomRandomXor(),
-            model=TransformerOptions(layers=4, heads=1, d_model=64),
-            training=dataclasses.replace(_BELIEVING, steps=2_000),
-        ),
-    ),
-}
-
-
-# Each of some hundred tests is of every token, so more sequences would take longer than training.
-_READING = Training(loss="next", data="fresh", batch=64, test_size=1_000)
-_TWO_LAYERS = TransformerOptions(layers=2, heads=1, d_attn=16, d_model=16, mlp_width=0)
-_TWO_HEADS = dataclasses.replace(_TWO_LAYERS, heads=2, d_model=32)
-_IN_CONTEXT = {
-    "induction": Preset(
-        "In context",
-        "Induction: copy what followed before",
-        "Two layers of attention read letters that repeat. A head of each layer learns its part.",
-        Experiment(
-            generator=Induction(),
-            length=31,
-            model=dataclasses.replace(_TWO_HEADS, position=Rotary()),
-            training=dataclasses.replace(
-                _READING, steps=1_000, learning_rate=0.01, schedule="warm-up-cosine"
-            ),
-        ),
-    ),
-    "icl-markov": Preset(
-        "In context",
-        "Each sequence has its own table",
-        "Two layers learn to count, in each sequence, which token follows which.",
-        Experiment(
-            generator=InContextMarkov(),
-            length=64,
-            model=_TWO_LAYERS,
-            training=dataclasses.replace(_READING, steps=2_000),
-        ),
-    ),
-    "recall-pairs": Preset(
-        "In context",
-        "Recall the value of a key",
-        "Four pairs of keys and values come first. Two layers find the value of each key later.",
-        Experiment(
-            generator=RecallPairs(pairs=4),
-            length=31,
-            model=_TWO_HEADS,
-            training=dataclasses.replace(_READING, steps=1_000),
-        ),
-    ),
-}
-
-# Four tenths of the 37² pairs are the test.
-_GROKKING = {
-    "grokking": Preset(
-        "Generalisation",
-        "Grokking: memorise first, add later",
-        "A transformer memorises sums modulo 37. Long after that, weight decay makes it add.",
-        Experiment(
-            generator=ModularAddition(),
-            model=TransformerOptions(
-                heads=4,
-                d_attn=16,
-                d_model=64,
-                mlp_width=128,
-                normalisation="none",
-            ),
-            training=Training(
-                optimiser=AdamW(weight_decay=1.0),
-                batch_mode="full",
-                steps=5_000,
-                split="distinct",
-                train_size=821,
-                test_size=548,
-            ),
-        ),
-    ),
 }
 
 
@@ -362,7 +167,7 @@ def _published(
     return Experiment(generator=generator, model=model, training=training)
 
 
-def _all_presets() -> dict[str, Preset]:
+def _weather_presets() -> dict[str, Preset]:
     presets = {FIRST_PRESET: _FIRST}
     for name, (generator, size) in _PUBLISHED_PROCESSES.items():
         for model, settings in _PUBLISHED_MODELS.items():
@@ -401,7 +206,7 @@ def _all_presets() -> dict[str, Preset]:
             "memorise 5,000 fixed ones.",
             experiment,
         )
-    return presets | _TASKS | _BELIEFS | _IN_CONTEXT | _GROKKING
+    return presets
 
 
-PRESETS = MappingProxyType(_all_presets())
+WEATHER = MappingProxyType(_weather_presets())

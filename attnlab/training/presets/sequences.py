@@ -1,0 +1,78 @@
+"""Presets on sorted hands, reversed letters, and sums."""
+
+import dataclasses
+
+from attnlab.generators import Cards, ModularAddition, Reverse
+from attnlab.models import (
+    EncoderDecoderOptions,
+    RNNAttentionOptions,
+    RNNBottleneckOptions,
+    TransformerOptions,
+)
+from attnlab.training.experiment import Experiment
+from attnlab.training.optimisers import AdamW
+from attnlab.training.presets.preset import Preset
+from attnlab.training.steps import Training
+
+_WRITING = Training(loss="next", steps=2_000, data="fresh", batch=256, schedule="warm-up-cosine")
+_SEQUENCES = "Sequences"
+TASKS = {
+    "cards-encoder-decoder": Preset(
+        _SEQUENCES,
+        "Sort a hand: encoder-decoder",
+        "A transformer encoder reads a hand of five cards; a decoder writes them in order.",
+        Experiment(
+            generator=Cards(),
+            model=EncoderDecoderOptions(),
+            training=dataclasses.replace(_WRITING, steps=1_000),
+        ),
+    ),
+    "cards-rnn-attention": Preset(
+        _SEQUENCES,
+        "Sort a hand: RNN with attention",
+        "A recurrent decoder writes five cards in order. It attends to all encoder states.",
+        Experiment(generator=Cards(), model=RNNAttentionOptions(hidden_size=64), training=_WRITING),
+    ),
+    "cards-bottleneck": Preset(
+        _SEQUENCES,
+        "Sort a hand: RNN, last state only",
+        "Width and steps are as with attention, but the decoder gets only the last state.",
+        Experiment(
+            generator=Cards(), model=RNNBottleneckOptions(hidden_size=64), training=_WRITING
+        ),
+    ),
+    "reverse-rnn-attention": Preset(
+        _SEQUENCES,
+        "Reverse letters: RNN with attention",
+        "A recurrent network writes ten letters backwards. The true alignment is a diagonal.",
+        Experiment(generator=Reverse(), model=RNNAttentionOptions(), training=_WRITING),
+    ),
+}
+
+
+# Four tenths of the 37² pairs are the test.
+GROKKING = {
+    "grokking": Preset(
+        "Generalisation",
+        "Grokking: memorise first, add later",
+        "A transformer memorises sums modulo 37. Long after that, weight decay makes it add.",
+        Experiment(
+            generator=ModularAddition(),
+            model=TransformerOptions(
+                heads=4,
+                d_attn=16,
+                d_model=64,
+                mlp_width=128,
+                normalisation="none",
+            ),
+            training=Training(
+                optimiser=AdamW(weight_decay=1.0),
+                batch_mode="full",
+                steps=5_000,
+                split="distinct",
+                train_size=821,
+                test_size=548,
+            ),
+        ),
+    ),
+}
