@@ -34,7 +34,7 @@ _RECALL = Experiment(
     training=dataclasses.replace(_READING, steps=1_000),
 )
 _GROUP = "In context"
-# What a description says was seen in runs with two seeds.
+# What a description says was seen in runs with the seed 0, or 0 and 1.
 IN_CONTEXT = {
     "induction": Preset(
         _GROUP,
@@ -64,7 +64,7 @@ IN_CONTEXT = {
     "icl-markov-alibi": Preset(
         _GROUP,
         "Own tables: ALiBi gets stuck",
-        "With ALiBi the same two layers stay stuck between the unigram and the bigram.",
+        "With ALiBi the same two layers stay 0.03 to 0.05 nats above the best loss.",
         dataclasses.replace(_MARKOV, model=dataclasses.replace(_TWO_LAYERS, position=Alibi())),
     ),
     "icl-markov-high-rate": Preset(
