@@ -41,9 +41,14 @@ class AbstractRecurrent(AbstractModel):
     def after(self, carried: Carried, token: Float[Array, " vocab"]) -> Carried:
         """Return the carry after one more one-hot token."""
 
-    def logits(self, states: Float[Array, "query size"]) -> Float[Array, "query vocab"]:
-        """Return the logits of the next token, from the states that are read out."""
-        return project(self.unembedding, states)
+    def read_out(
+        self,
+        states: Float[Array, "length size"],
+        queries: Int[Array, " query"],
+        inner: Activations,
+    ) -> Float[Array, "query width"]:
+        """Return the rows that the unembedding takes at the queries, by default the states."""
+        return states[queries]
 
     def inside(self) -> Mapping[str, Array]:
         """Return the values of the trace besides the states."""
@@ -65,7 +70,8 @@ class AbstractRecurrent(AbstractModel):
 
         _, states, _ = inner.scan("state", after_token, self.start(), one_hot)
         values = {HIDDEN_STATES: states, **self.inside()}
-        return self.logits(states[queries]), Trace(values=values, residual=inner.kept)
+        logits = project(self.unembedding, self.read_out(states, queries, inner))
+        return logits, Trace(values=values, residual=inner.kept)
 
     @property
     def sites(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.options import option
 from attnlab.generators import AbstractGenerator
@@ -20,6 +20,7 @@ from attnlab.models.parts import (
     project,
 )
 from attnlab.models.recurrent import AbstractRecurrent, AbstractRecurrentOptions, Carried, zeros
+from attnlab.models.sites import Activations
 from attnlab.optimum import Best
 from attnlab.optimum.baselines import best_linear
 
@@ -100,10 +101,23 @@ class SSM(AbstractRecurrent):
         gain = jnp.sqrt(-jnp.expm1(-2 * rates))
         return (jnp.exp(-rates) * state + gain * (token @ self.inputs.weight + self.inputs.bias),)
 
-    def logits(self, states: Float[Array, "query size"]) -> Float[Array, "query vocab"]:
-        if self.mlp is not None:
-            states = ACTIVATIONS[self.activation](project(self.mlp, states))
-        return project(self.unembedding, states)
+    def read_out(
+        self,
+        states: Float[Array, "length size"],
+        queries: Int[Array, " query"],
+        inner: Activations,
+    ) -> Float[Array, "query width"]:
+        if self.mlp is None:
+            return states[queries]
+        # A site has all positions.
+        if inner.are_asked:
+            rows = ACTIVATIONS[self.activation](project(self.mlp, states))
+            return inner.at("mlp.0", rows)[queries]
+        return ACTIVATIONS[self.activation](project(self.mlp, states[queries]))
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return ("state",) if self.mlp is None else ("state", "mlp.0")
 
     def inside(self) -> Mapping[str, Array]:
         return {TIME_SCALES: jnp.exp(-self.log_rates)}

@@ -220,19 +220,20 @@ def rnn_logits(model, tokens):
     return np.array(logits)
 
 
-def ssm_logits(model, tokens):
-    """Logits after every token, from the state written out as a sum over the past."""
+def ssm_forward(model, tokens):
+    """(logits, activations by site) after every token; the state is a sum over the past."""
     fading, entered = np.exp(-np.exp(as_float64(model.log_rates))), []
     for token in tokens:
         rows = as_float64(model.inputs.weight)[token] + as_float64(model.inputs.bias)
         entered.append(np.sqrt(1 - fading**2) * rows)
-    logits = []
-    for t in range(len(tokens)):
-        state = sum(fading ** (t - s) * entered[s] for s in range(t + 1))
-        if model.mlp is not None:
-            state = gelu(state @ as_float64(model.mlp.weight) + as_float64(model.mlp.bias))
-        logits.append(unembedded(model, state))
-    return np.array(logits)
+    rows = np.array(
+        [sum(fading ** (t - s) * entered[s] for s in range(t + 1)) for t in range(len(tokens))]
+    )
+    sites = {"state": rows}
+    if model.mlp is not None:
+        rows = gelu(rows @ as_float64(model.mlp.weight) + as_float64(model.mlp.bias))
+        sites["mlp.0"] = rows
+    return unembedded(model, rows), sites
 
 
 def conv_forward(model, tokens):

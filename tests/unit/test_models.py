@@ -28,7 +28,7 @@ from tests.unit.model_oracles import (
     lstm_logits,
     mlp_logits,
     rnn_logits,
-    ssm_logits,
+    ssm_forward,
     transformer_forward,
 )
 from tests.unit.model_settings import (
@@ -44,7 +44,7 @@ from tests.unit.position_oracles import SCORES, TABLES
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-RECURRENT = {"gru": gru_logits, "lstm": lstm_logits, "rnn": rnn_logits, "ssm": ssm_logits}
+RECURRENT = {"gru": gru_logits, "lstm": lstm_logits, "rnn": rnn_logits}
 
 # The first setting of each family.
 FIRST = {options.name: name for name, options in reversed(MODELS_IN_ALL_SETTINGS.items())}.values()
@@ -113,7 +113,7 @@ def positions_of(model, options):
 def in_float64(model, options):
     """(logits, patterns of every layer and head, activations by site) of `TOKENS`.
 
-    Activations are those of a transformer alone.
+    Activations are those of transformers and state space models alone.
     """
     if options.name == "linear":
         weight, bias = (as_float64(part) for part in model.projection)
@@ -125,6 +125,9 @@ def in_float64(model, options):
         return np.tile(mlp_logits(model, TOKENS, activation), (LENGTH, 1)), [], {}
     if options.name == "conv":
         return conv_forward(model, TOKENS)[0], [], {}
+    if options.name == "ssm":
+        logits, sites = ssm_forward(model, TOKENS)
+        return logits, [], sites
     if options.name in RECURRENT:
         return RECURRENT[options.name](model, TOKENS), [], {}
     positions, turn, bias = positions_of(model, options)

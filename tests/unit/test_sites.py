@@ -49,7 +49,7 @@ SHAPES = {
     # h and c.
     "lstm": {"state": (LENGTH, 6)},
     "rnn": _STATE,
-    "ssm": _STATE,
+    "ssm": _STATE | {"mlp.0": (LENGTH, 3)},
     "conv": dict.fromkeys(("embedding", "conv.0", "conv.1"), (LENGTH, 3)),
     "mlp": {"mlp.0": (LENGTH, 3)},
     "encoder-decoder": {
