@@ -93,6 +93,7 @@ def _record(found: BeliefProbes, target: str) -> dict[str, Any]:
                 "untrained_r2": each.untrained.r2,
                 "next_token_r2": controls[NEXT_TOKEN],
                 "last_token_r2": controls[LAST_TOKEN],
+                "by_position": [score.r2 for score in each.trained.by_position],
             }
         )
     whole = found.all_sites.score._asdict()

@@ -25,6 +25,7 @@ def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path):
     (site,) = report["sites"]
     assert (site["site"], site["layer"]) == ("state", None)
     assert site["r2_low"] < site["r2"] < site["r2_high"] <= 1
+    assert len(site["by_position"]) == 4
     assert site["next_token_r2"] == pytest.approx(1, abs=1e-6)
     assert 0.5 < site["last_token_r2"] < 1
     assert 0 < site["untrained_r2"] < 1
