@@ -249,6 +249,7 @@ def _in_context(ended: Run, setup: Setup, figures: Evaluation) -> dict[str, Any]
         best = optimum(process, length, FEW_BELIEFS).by_position
         report["per_position"] = [
             {"position": position, "nll": nll, "nll_stderr": error, "floor": best[position].nll}
+            | ({} if best[position].exact else {"floor_stderr": best[position].nll_stderr})
             for position, nll, error in zip(*found[:3], strict=True)
         ]
     return report

@@ -119,6 +119,17 @@ COMPARISONS = MappingProxyType(
                 metrics=("excess_at_double_length",),
             ),
         ),
+        "extrapolation-in-context": ComparisonPreset(
+            "Which encoding extrapolates in context?",
+            "Two layers learn `in-context-markov` from 32 tokens, with each encoding. Then they "
+            "predict sequences of 64 and of 128.",
+            Grid(
+                (("position", ("alibi", "rotary", "sinusoidal", "none")),),
+                seeds=3,
+                base=dataclasses.replace(PRESETS["icl-markov"].experiment, length=32),
+                metrics=("excess_at_double_length", "excess_at_fourfold_length"),
+            ),
+        ),
         "data": ComparisonPreset(
             "How much data?",
             "Training sets have 500 to 20,000 sequences. The larger models memorise 500.",
@@ -159,11 +170,12 @@ COMPARISONS = MappingProxyType(
         ),
         "table-count": ComparisonPreset(
             "Retrieve a known table, or infer a new one?",
-            "Each sequence has one of 2, 8 or 64 tables. Few tables can be learned by heart; with "
-            "many, the model has to read the table off the sequence.",
+            "Models train on 2, 8 or 64 tables, and are tested on new ones. KL from retrieval is "
+            "small if a model knows its tables by heart, KL from inference if it reads a new one.",
             Grid(
                 (("table_count", ("2", "8", "64")), ("steps", ("250", "1000", "2000"))),
                 seeds=3,
+                metrics=("retrieval_kl", "inference_kl"),
                 base=dataclasses.replace(
                     PRESETS["icl-markov"].experiment,
                     generator=InContextMarkov(prior="known-tables"),

@@ -40,6 +40,7 @@ from attnlab.inspection.measures import (
     Measure,
     belief_r2,
     excess_at_double_length,
+    excess_at_fourfold_length,
     measure_label,
     measure_of,
     measures_for,
@@ -75,6 +76,7 @@ from attnlab.inspection.quality import (
     quality,
     surprise,
 )
+from attnlab.inspection.retrieval import inference_kl, retrieval_kl
 from attnlab.inspection.steering import Steered, steer
 from attnlab.inspection.strategies import (
     References,
@@ -131,6 +133,7 @@ __all__ = [
     "depends_on",
     "effect_of",
     "excess_at_double_length",
+    "excess_at_fourfold_length",
     "expected_loss",
     "final_probs",
     "fit_probe",
@@ -138,6 +141,7 @@ __all__ = [
     "fourier_power",
     "head_scores",
     "in_words",
+    "inference_kl",
     "likelihood_ratio_test",
     "loss_at_length",
     "measure_label",
@@ -156,6 +160,7 @@ __all__ = [
     "references_of",
     "removals",
     "replacements",
+    "retrieval_kl",
     "role_of",
     "score",
     "source_influence",

@@ -12,6 +12,7 @@ from attnlab.configuration.options import OptionError
 from attnlab.inspection.belief_probes import ProbeSetup, check_can_probe, prepare_probes
 from attnlab.inspection.lengths import loss_at_length
 from attnlab.inspection.probes import activations
+from attnlab.inspection.retrieval import inference_kl, retrieval_kl
 from attnlab.models import AbstractModel
 from attnlab.models.sites import site_title
 from attnlab.training.experiment import Experiment, Setup, abstract_state
@@ -64,12 +65,21 @@ def excess_at_double_length(model: AbstractModel, setup: Setup) -> float | None:
         that length: see `check_length`.
 
     """
+    return _excess(model, setup, times=2)
+
+
+def excess_at_fourfold_length(model: AbstractModel, setup: Setup) -> float | None:
+    """Return the loss as `excess_at_double_length` does, at four times the trained length."""
+    return _excess(model, setup, times=4)
+
+
+def _excess(model: AbstractModel, setup: Setup, *, times: int) -> float | None:
     experiment = setup.experiment
+    length = times * experiment.length
     try:
-        found = loss_at_length(experiment, model, np.asarray(setup.test), 2 * experiment.length)
+        return loss_at_length(experiment, model, np.asarray(setup.test), length).excess
     except OptionError:
         return None
-    return found.excess
 
 
 # Two measures of a run share its probes. They hold some megabytes.
@@ -104,6 +114,8 @@ class Measure(NamedTuple):
     lower_is_better: bool = False
 
 
+_NEEDS_LENGTHS = "a causal model with the loss `next`, and positions that are not `learned`"
+_NEEDS_TABLES = "`in-context-markov` with `known-tables`, and a causal model with the loss `next`"
 _NEEDS = "a process with hidden states and a causal model whose activations can be read"
 MEASURES = MappingProxyType(
     {
@@ -114,7 +126,25 @@ MEASURES = MappingProxyType(
         "excess_at_double_length": Measure(
             excess_at_double_length,
             "loss above the floor at twice the length (nats)",
-            "a causal model with the loss `next`, and positions that are not `learned`",
+            _NEEDS_LENGTHS,
+            lower_is_better=True,
+        ),
+        "excess_at_fourfold_length": Measure(
+            excess_at_fourfold_length,
+            "loss above the floor at four times the length (nats)",
+            _NEEDS_LENGTHS,
+            lower_is_better=True,
+        ),
+        "retrieval_kl": Measure(
+            retrieval_kl,
+            "KL from retrieval, on new tables (nats)",
+            _NEEDS_TABLES,
+            lower_is_better=True,
+        ),
+        "inference_kl": Measure(
+            inference_kl,
+            "KL from inference, on new tables (nats)",
+            _NEEDS_TABLES,
             lower_is_better=True,
         ),
     }

@@ -59,6 +59,12 @@ def test_heads_and_references_of_a_run(app):
     (paths,) = [each.value for each in app.table if "query" in each.value]
     assert paths.index.tolist() == ["without L1 H1"]
     assert app.button(key="clamp_start").label == "Train with this clamp"
+    app.button(key="clamp_start").click().run()
+    assert app.session_state["session"].jobs["clamp"].wait(120.0)
+    app.run()
+    assert not app.exception
+    assert "**L1 H1: " in texts(app)
+    assert any("the run with L1 H1" in each.proto.alt for each in app.get("vega_lite_chart"))
     before = texts(app)
     app.select_slider(key="shown_step").set_value(0).run()
     assert not app.exception

@@ -52,6 +52,7 @@ def test_what_heads_look_at_and_the_floor_by_position_are_reported(run):
     assert [each["position"] for each in rows] == [5, 6, 7]
     assert [each["nll"] for each in rows] == report["test_nll_by_position"]["nll"]
     assert all(0 <= each["floor"] < 0.2 < each["nll"] for each in rows)
+    assert all("floor_stderr" not in each for each in rows)
 
 
 def test_train_without_json_is_for_people(run):
@@ -63,16 +64,23 @@ def test_train_without_json_is_for_people(run):
 
 
 @pytest.mark.slow
-def test_options_replace_those_of_the_preset(run):
+def test_options_replace_those_of_the_preset(run, monkeypatch):
+    # As for long sequences, the floor is estimated.
+    monkeypatch.setattr("attnlab.command_line.train_command.FEW_BELIEFS", 10)
     status, out, _ = run(
-        "train", "--json", "--preset", "published-ndays10-linear", "--n", "2", "--steps",
-        "2", "--train-size", "50", "--test-size", "100",
+        "train", "--json", "--preset", "icl-markov", "--k", "3", "--length", "5", "--steps", "2",
+        "--test-size", "100",
     )  # fmt: skip
     assert status == 0
-    experiment = from_json_record(json.loads(out)["experiment"])
-    assert experiment.generator == GENERATORS["ndays"](n=2)
-    assert experiment.model == PRESETS["published-ndays10-linear"].experiment.model
-    assert experiment.training.batch_mode == "full"
+    report = json.loads(out)
+    experiment = from_json_record(report["experiment"])
+    assert experiment.generator == GENERATORS["in-context-markov"](k=3)
+    assert experiment.model == PRESETS["icl-markov"].experiment.model
+    assert experiment.training.data == "fresh"
+    rows = report["per_position"]
+    assert [each["position"] for each in rows] == [1, 2, 3, 4, 5]
+    assert [each["nll"] for each in rows] == report["test_nll_by_position"]["nll"]
+    assert rows[2]["floor"] == pytest.approx(1.0477, abs=4.5 * rows[2]["floor_stderr"])
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators import (
+    IN_CONTEXT,
     Bijection,
     CausalTree,
     InContextMarkov,
@@ -127,6 +128,13 @@ def test_the_mean_floor_of_a_bijection(inputs, nll):
     found = optimum(Bijection(inputs=inputs), 2 * inputs - 1)
     assert found.final.nll == pytest.approx(nll, abs=6e-5)
     assert found.exact
+
+
+@pytest.mark.parametrize("process", IN_CONTEXT.values())
+def test_sequences_of_256_tokens_are_drawn(process):
+    drawn = sample(process().at_length(255), key=jr.key(0), size=2, length=256)
+    assert drawn.shape == (2, 256)
+    assert 0 <= drawn.min() <= drawn.max() < process().vocabulary.size
 
 
 def test_a_known_pair_is_certain_in_the_second_round():

@@ -1,6 +1,7 @@
 """Trained models on sequences of other lengths."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from attnlab.generators import Markov
 from attnlab.inspection import (
     check_length,
     excess_at_double_length,
+    excess_at_fourfold_length,
     loss_at_length,
     model_at_length,
 )
@@ -119,11 +121,18 @@ def test_an_infinite_loss_is_refused_in_words():
         loss_at_length(ROTARY, model, np.asarray(setup.test), 2 * T)
 
 
-def test_one_number_by_which_encodings_are_compared():
+def test_one_number_by_which_encodings_are_compared(monkeypatch):
     setup = prepare(ROTARY)
     model = setup.state.model
     found = loss_at_length(ROTARY, model, np.asarray(setup.test), 2 * T)
     assert excess_at_double_length(model, setup) == found.excess > 0
+    monkeypatch.setattr(
+        "attnlab.inspection.measures.loss_at_length",
+        lambda experiment, model, test, length: SimpleNamespace(excess=length),
+    )
+    assert excess_at_double_length(model, setup) == 2 * T
+    assert excess_at_fourfold_length(model, setup) == 4 * T
+    monkeypatch.undo()
     # A learned encoding has no vectors for the later positions.
     assert excess_at_double_length(build_model(NEXT), prepare(NEXT)) is None
 

@@ -1,16 +1,29 @@
 """Which reference a model is near: planted models and mixtures, and the laws of a divergence."""
 
+import dataclasses
 import itertools
 import math
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import InContextMarkov, Markov
-from attnlab.inspection import changes_of_nearest, expected_loss, references_of, strategies
+from attnlab.generators import InContextMarkov, Markov, log_predictives
+from attnlab.inspection import (
+    changes_of_nearest,
+    expected_loss,
+    inference_kl,
+    references_of,
+    retrieval_kl,
+    strategies,
+)
 from attnlab.inspection.strategies import Strategies
+from attnlab.models.base import AbstractModel, Trace
 from attnlab.optimum import optimum
+from attnlab.training.experiment import prepare
+from tests.unit.small_experiments import SMALL_TRANSFORMER, small
 
 LENGTH = 8
 
@@ -75,3 +88,25 @@ def test_chance_does_not_change_the_nearest():
 def test_a_process_without_references_is_refused():
     with pytest.raises(OptionError, match="`process` is 'markov': it names no reference"):
         references_of(Markov(), 4)
+
+
+class Planted(AbstractModel):
+    """A model with the exact predictions of a process."""
+
+    process: InContextMarkov = eqx.field(static=True)
+    vocab: int = 2
+
+    def read(self, one_hot, queries):
+        tokens = jnp.append(jnp.argmax(one_hot, axis=1), 0)
+        return log_predictives(self.process, tokens)[1:][queries], Trace()
+
+
+def test_a_planted_model_retrieves_or_infers():
+    known = InContextMarkov(prior="known-tables", table_count=2)
+    setup = prepare(dataclasses.replace(small(SMALL_TRANSFORMER, loss="next"), generator=known))
+    for process, found in ((known, retrieval_kl), (InContextMarkov(), inference_kl)):
+        model = Planted(process)
+        assert found(model, setup) == pytest.approx(0, abs=1e-5)
+        (other,) = {retrieval_kl, inference_kl} - {found}
+        assert other(model, setup) > 0.05
+    assert retrieval_kl(model, prepare(SMALL_TRANSFORMER)) is None

@@ -69,12 +69,18 @@ def draw_heads(measured: Measured, course: Course) -> None:
         title = f"{name}, {head_title(measured.heads[place])}"
         values, errors = course.heads(place, measure)
         tables.append(series_table(title, course.steps, values, _INTERVAL * errors))
+    lowest, place = 0.0, _strongest(measured.heads, "prefix_match")
+    if place is not None and not np.isnan(measured.heads[place].copying):
+        copying = np.array([each.heads[place].copying for each in course.results])
+        title = f"copying, {head_title(measured.heads[place])}"
+        tables.append(series_table(title, course.steps, copying))
+        lowest = min(lowest, float(copying.min()))
     names = [str(each["series"].iloc[0]) for each in tables[1:]]
     draw_chart(
         lines_chart(
             pd.concat(tables),
             x=Scale("step", ",d", ",d"),
-            y=Scale("share", ".3f", "%", domain=(0.0, 1.0)),
+            y=Scale("share or score", ".3f", "%", domain=(lowest, 1.0)),
             series=(_LEARNED, *distinct(names)),
             look="band",
             noun="share",
