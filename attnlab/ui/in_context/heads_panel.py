@@ -74,7 +74,7 @@ def draw_heads(measured: Measured, course: Course) -> None:
         copying = np.array([each.heads[place].copying for each in course.results])
         title = f"copying, {head_title(measured.heads[place])}"
         tables.append(series_table(title, course.steps, copying))
-        lowest = min(lowest, float(copying.min()))
+        lowest = min(lowest, float(np.nanmin(copying)))
     names = [str(each["series"].iloc[0]) for each in tables[1:]]
     draw_chart(
         lines_chart(
