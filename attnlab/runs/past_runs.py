@@ -10,23 +10,35 @@ MOST_RECENT = 5
 # Each holds up to `MOST_CHECKPOINTS` models, so a session must not accumulate them.
 MOST_PINNED = 10
 
-_FIRST = "amber brisk calm dusky early fair gentle hazy icy jolly keen lucid mellow noble"
-_SECOND = "heron otter finch badger lynx plover marten wren ibex stoat tern vole hare"
 
-
-def run_name(number: int) -> str:
-    """Return a short, memorable name for a run; names repeat after 182 runs."""
-    first, second = _FIRST.split(), _SECOND.split()
-    return f"{first[number % len(first)]} {second[number % len(second)]}"
+def name_of(entry: RunSummary) -> str:
+    """Return the user's name for a run of a library, or its number there."""
+    return entry.name or f"run {entry.number}"
 
 
 def with_run(
     past: Sequence[RunSummary], run: RunSummary, pinned: Collection[int]
 ) -> tuple[RunSummary, ...]:
-    """Add a run to the past runs; keep all pinned runs and the last five others."""
-    runs = (*past, run)
+    """Add a run to the past runs; keep all pinned runs and the last five others.
+
+    Of runs of one experiment, only the one with more steps is kept.
+    """
+    twins = {each.number: each.steps for each in past if _is_repeated(each, run)}
+    if any(steps >= run.steps for steps in twins.values()):
+        return tuple(past)
+    runs = (*(each for each in past if each.number not in twins), run)
     recent = [each.number for each in runs if each.number not in pinned][-MOST_RECENT:]
     return tuple(each for each in runs if each.number in (*recent, *pinned))
+
+
+def _is_repeated(first: RunSummary, second: RunSummary) -> bool:
+    return first.experiment == second.experiment and not (
+        _has_changes(first) or _has_changes(second)
+    )
+
+
+def _has_changes(run: RunSummary) -> bool:
+    return run.run is not None and bool(run.run.history.changes)
 
 
 def gap_between(test: Evaluation, baseline: Evaluation) -> tuple[float, float]:

@@ -5,6 +5,7 @@ The pages are opened without their Content-Security-Policy, so that what holds i
 
 import http.server
 import itertools
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -194,18 +195,18 @@ def test_names_of_runs(open_bare):
     for _ in range(2):
         train.press("step")
         train.wait_for("paused")
-        train.press("reset")
+        train.press("new_seed")
         train.wait_for("idle")
     train.press("step")
     train.wait_for("paused")
     # To a chart, too, signs can mean more than themselves.
     name = "m@b.co www.b.c :+1:\"\\'"
     train.open_panel("runs")
-    for row, before in enumerate(("brisk otter", "calm finch")):
+    for row in range(2):
         train.choose_run(row)
         # By its run: for a moment the field of the one before is there as well.
         field = train.field(f"run_name_{row + 1}")
-        expect(field).to_have_value(before)
+        expect(field).to_have_value(re.compile(r"run \d+"))
         field.fill(name)
         field.press("Enter")
         train.settle()

@@ -64,8 +64,14 @@ def test_only_what_differs_is_a_column():
 
 def _more(past, *numbers: int, pinned=()):
     for number in numbers:
-        past = with_run(past, RunSummary(_FIRST, "done", number=number), pinned)
+        past = with_run(past, _run(number, seed=number), pinned)
     return past
+
+
+def _run(number: int, **changes):
+    return RunSummary(
+        dataclasses.replace(_FIRST, seed=changes.pop("seed")), "done", number=number, **changes
+    )
 
 
 def test_the_last_five_stay():
@@ -76,6 +82,13 @@ def test_the_last_five_stay():
 def test_a_pinned_run_stays():
     past = _more(_more((), *range(1, 6)), *range(6, 12), pinned={2})
     assert [run.number for run in past] == [2, 7, 8, 9, 10, 11]
+
+
+def test_of_equal_experiments_the_one_with_more_steps_stays():
+    first = with_run((), _run(1, seed=3, steps=20), ())
+    assert [run.number for run in with_run(first, _run(2, seed=3, steps=10), ())] == [1]
+    assert [run.number for run in with_run(first, _run(2, seed=3, steps=30), ())] == [2]
+    assert [run.number for run in with_run(first, _run(2, seed=4, steps=30), ())] == [1, 2]
 
 
 def test_the_errors_of_two_test_losses_add_in_squares():

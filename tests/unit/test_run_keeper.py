@@ -60,6 +60,18 @@ def test_another_library_begins_another_row(library):
     assert library.entry(1).result.experiment.seed == 3
 
 
+def test_a_run_that_repeats_a_finished_one_has_its_row(library):
+    keeper = RunKeeper(library, only_ended=False)
+    done = keeper(result_of(run=run_of()), None)
+    library.describe(1, name="mine")
+    again = keeper(result_of(state="interrupted", run=run_of(), steps=20), None)
+    assert keeper(result_of(run=run_of()), again).number == done.number == again.number
+    assert _numbers(library) == [1]
+    assert library.entry(1).name == "mine"
+    library.delete([1])
+    assert keeper(result_of(run=run_of()), None).number == 2
+
+
 def test_only_what_has_ended_where_that_is_wanted(library):
     keeper = RunKeeper(library, only_ended=True)
     assert keeper(result_of(state="interrupted", steps=20), None) is None

@@ -8,13 +8,13 @@ from attnlab.inspection.belief_probes import SiteProbe
 from attnlab.models.sites import site_title
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import LibraryError, Query
+from attnlab.runs.past_runs import name_of
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.training.experiment import Experiment
 from attnlab.ui.beliefs.course_panel import can_probe, show_score
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.core.session_library import session_library
-from attnlab.ui.library.table import name_of
 
 
 def draw_beside(experiment: Experiment, target: str) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from attnlab.configuration.options import OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.library import Library, LibraryError, Query, library_folder
-from attnlab.runs.past_runs import run_name, with_run
+from attnlab.runs.past_runs import name_of, with_run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.server import hosted, shared_runs, work_queue
@@ -87,6 +87,8 @@ def _move_own_runs(library: Library) -> None:
 class RunKeeper:
     """Saves the results of a run in one row of a library, unless another program changed that row.
 
+    A run that repeats a finished one has the row of that one, which stays as it is.
+
     With `only_ended`, unfinished runs are not saved. `problem` is why the last result could not be
     saved, or "".
     """
@@ -105,6 +107,10 @@ class RunKeeper:
             if there is None or before is None or there.date != before.date:
                 # The run was deleted, or another tab or program has continued it differently.
                 there = None
+            if run.run is not None and not run.run.history.changes:
+                done = self.library.find(run.experiment)
+                if done is not None and done.has_model:
+                    return done
             number = self.library.keep(run, number=None if there is None else there.number)
             kept = self.library.entry(number)
         except (LibraryError, ValueError) as error:
@@ -136,7 +142,7 @@ def session_keeper() -> RunKeeper:
 def shelve_run(run: LiveRun) -> None:
     """Add the current run to the past runs, before another run replaces it.
 
-    A run that has made no step is dropped.
+    A run that has made no step is dropped, and so is a run that repeats a past one.
     """
     run.pause()
     summary, current = run.summary(), session()
@@ -144,11 +150,25 @@ def shelve_run(run: LiveRun) -> None:
         return
     current.runs_shelved += 1
     number = current.runs_shelved
-    named = dataclasses.replace(summary, number=number, name=run_name(number))
-    current.past_runs = with_run(current.past_runs, named, current.pinned_runs)
+    numbered = dataclasses.replace(summary, number=number)
+    current.past_runs = with_run(current.past_runs, numbered, current.pinned_runs)
     current.autosaves[number] = run.autosave
     there = {past.number for past in current.past_runs}
     current.autosaves = {past: current.autosaves[past] for past in there & set(current.autosaves)}
+    current.pinned_runs &= there
+
+
+def past_runs() -> tuple[RunSummary, ...]:
+    """Return the runs before the current one, each with its name in the library."""
+    saved = {number: autosave.kept for number, autosave in session().autosaves.items()}
+    return tuple(
+        dataclasses.replace(run, name=run.name or _name_in_library(run, saved.get(run.number)))
+        for run in session().past_runs
+    )
+
+
+def _name_in_library(run: RunSummary, entry: RunSummary | None) -> str:
+    return f"unsaved run {run.number}" if entry is None else name_of(entry)
 
 
 def remove_run(number: int) -> None:

@@ -15,6 +15,7 @@ from attnlab.live.progress import Autosave
 from attnlab.runs.differences import differing_settings, identity_of
 from attnlab.runs.library import BIN_DAYS, Library, LibraryError, Query
 from attnlab.runs.links import control_key
+from attnlab.runs.past_runs import name_of
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.run_summary import MOST_NAME, MOST_NOTE, MOST_TAGS, RunSummary
 from attnlab.training.experiment import Experiment
@@ -32,7 +33,6 @@ from attnlab.ui.library.table import (
     COLUMNS,
     NOTHING,
     figures_of,
-    name_of,
     select_runs,
     selected_runs,
 )

@@ -15,6 +15,7 @@ from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import Best, optimum
 from attnlab.runs.differences import changes_between
 from attnlab.runs.library import SORTS, Choices, Library, Query
+from attnlab.runs.past_runs import name_of
 from attnlab.runs.run_summary import STATES, RunSummary
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import learned_share
@@ -69,11 +70,6 @@ def best_of(experiment: Experiment) -> Best | None:
     """Return the best possible result at the final position, or None while it is computed."""
     known = figure(optimum, experiment.generator, experiment.length)
     return None if known is None else known.final
-
-
-def name_of(entry: RunSummary) -> str:
-    """Return the user's name for the run, or its number."""
-    return entry.name or f"run {entry.number}"
 
 
 @functools.lru_cache(_MOST_REMEMBERED)

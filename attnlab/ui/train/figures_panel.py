@@ -83,6 +83,7 @@ def _earlier_shares(experiment: Experiment, floor: Best) -> str:
     """Return the shares in % that the session's last runs on the same process learned, as text."""
     process = _process_of(experiment)
     runs = (run for run in session().past_runs if process == _process_of(run.experiment))
+    runs = (run for run in runs if run.experiment != experiment)
     tests = [run.evaluation for run in runs if run.evaluation is not None][-_MOST_EARLIER:]
     shares = [present(learned_share(test, floor, process[0].vocabulary.size)) for test in tests]
     return "".join(f"{100 * max(each.share, 0):.0f} → " for each in shares)
