@@ -38,7 +38,7 @@ ENGLISH, JAPANESE = "post (English)", "post (Japanese)"
 # space around the shares.
 _ROW, _FEW, _SHARE_ROW, _SHARE_AROUND = 38, 130, 30, 70
 # A longer name is in the upper part of its row, since beside it a phone would have no room.
-_MOST_BESIDE = 14
+_MOST_BESIDE = 18
 # The dots are this fraction of a row below its middle.
 BELOW = 0.14
 

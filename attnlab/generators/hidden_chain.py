@@ -106,10 +106,7 @@ class AbstractHiddenChain(AbstractGenerator):
         return (RuleTable("transitions", outline, rows),)
 
     def rule_in_words(self, length: int) -> str:
-        rule = (
-            "A hidden state emits each token and moves on. "
-            "All past tokens together hint at the state, and so at the next token."
-        )
+        rule = f"{self.summary} All past tokens together hint at the hidden state."
         if not self.noise:
             return rule
         return f"{rule} With probability {self.noise:g} a random token replaces the emitted one."

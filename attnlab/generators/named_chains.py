@@ -38,8 +38,7 @@ class Mess3(AbstractHiddenChain):
 
     name: ClassVar[str] = "mess3"
     summary: ClassVar[str] = (
-        "Three hidden states that persist; each shows its own letter most of the time. "
-        "The possible beliefs form a fractal."
+        "Three hidden states that persist; each shows its own letter most of the time."
     )
     source: ClassVar[str] = (
         "Marzen and Crutchfield (2017), “Nearly maximally predictive features and their dimensions”"

@@ -29,7 +29,7 @@ from attnlab.ui.core.session import session, watch_session
 from attnlab.ui.generators import sections
 from attnlab.ui.sequence_to_sequence import hands
 
-_STYLE = Path(__file__).with_name("style.css")
+_STYLE, _LOGO = (Path(__file__).with_name(name) for name in ("style.css", "logo.svg"))
 # Per script thread: an earlier script of the same session may still be running.
 _IN_SHELL = ContextVar("in_shell", default=False)
 
@@ -116,6 +116,7 @@ def _configure() -> None:
     st.set_page_config(
         page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state=_SIDEBAR_WIDTH
     )
+    st.logo(_LOGO)
     st.html(_STYLE)
 
 

@@ -61,6 +61,14 @@ def final_sources(generator: AbstractGenerator, tokens: tuple[int, ...]) -> tupl
     return None if sources is None else tuple(map(int, np.flatnonzero(sources[-1]) + 1))
 
 
+@functools.lru_cache(64)
+def _read_until(generator: AbstractGenerator, tokens: tuple[int, ...]) -> int:
+    """Return the number of visible tokens before the last prediction that is in the loss."""
+    process = generator.at_length(len(tokens))
+    mask = process.loss_mask(jnp.asarray((*tokens, 0)))
+    return len(tokens) if mask is None else int(np.flatnonzero(mask)[-1])
+
+
 def picture_of(
     experiment: Experiment,
     tokens: Int[np.ndarray, " length"],
@@ -80,19 +88,19 @@ def picture_of(
     process, training = experiment.generator, experiment.training
     symbols = process.vocabulary.symbols
     prompt = process.prompt_length()
-    seen = prompt or len(tokens)
+    seen = prompt or _read_until(process, tuple(map(int, tokens)))
     marked = set(informative)
     if is_task(process):
         source = jnp.asarray(tokens[:prompt])
         aligned = np.flatnonzero(np.asarray(process.true_alignment(source))[0])
         marked = {int(place) + 1 for place in aligned}
-    elif (sources := final_sources(process, tuple(map(int, tokens)))) is not None:
+    elif (sources := final_sources(process, tuple(map(int, tokens[:seen])))) is not None:
         marked = set(sources)
     chances = []
     if true is not None:
         learned = None
-        if model is not None and prompt:
-            learned = probs_by_query(model, tokens[None])[0, prompt - 1]
+        if model is not None and (prompt or seen < len(tokens)):
+            learned = probs_by_query(model, tokens[None])[0, seen - 1]
         elif model is not None:
             learned = final_probs(model, tokens[None], training.readout)[0]
         likely = np.argsort(-true[seen], kind="stable")[:_MOST_LIKELY]
