@@ -120,8 +120,8 @@ class CausalTree(AbstractGenerator):
 
     def rule_in_words(self, length: int) -> str:
         return (
-            f"Token {length} asks which token comes after it. Earlier parents and their children "
-            "show the answer."
+            f"Token {length + 1} is drawn from the row of token {length} in the sequence's table. "
+            "Earlier parents and their children reveal that row."
         )
 
     def start(self) -> TreeTokens:

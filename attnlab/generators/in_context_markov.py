@@ -129,8 +129,8 @@ class InContextMarkov(AbstractGenerator):
 
     def rule_in_words(self, length: int) -> str:
         return (
-            "Each sequence draws its own table, so the next token must be predicted from "
-            "what followed its last token earlier."
+            "Each sequence draws its own table, so the next token must be predicted from what "
+            "followed earlier copies of the last token."
         )
 
     @property

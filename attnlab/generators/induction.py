@@ -31,7 +31,7 @@ class LettersSeen(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Induction(AbstractGenerator):
-    """Uniform random letters, which repeat: A B … A is followed by B.
+    """Uniform random letters that repeat: later tokens are copies of earlier ones.
 
     With `period` and `half`, token t is token t - P after the first P tokens. P is half of all
     tokens, or uniform from a quarter to a half of them; the belief has its posterior. The tokens
@@ -44,7 +44,7 @@ class Induction(AbstractGenerator):
     """
 
     name: ClassVar[str] = "induction"
-    summary: ClassVar[str] = "Random letters that repeat: A B … A is followed by B."
+    summary: ClassVar[str] = "Random letters that repeat: later tokens are copies of earlier ones."
     source: ClassVar[str] = "Olsson et al. (2022), “In-context learning and induction heads”"
     position_word: ClassVar[str] = "token"
 
@@ -94,7 +94,10 @@ class Induction(AbstractGenerator):
     def rule_in_words(self, length: int) -> str:
         if self.repeats == "pairs":
             return "A letter that occurred before is usually followed by the same letter again."
-        return "The sequence repeats itself: find the last letter earlier, and copy what followed."
+        return (
+            "A random block of letters is repeated: find where the last letters occurred before, "
+            "and copy the letter that followed."
+        )
 
     def findings(self, length: int) -> Iterator[Finding]:
         if self.repeats == "pairs" and length < self.letters**0.5:

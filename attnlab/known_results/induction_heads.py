@@ -83,7 +83,7 @@ RESULT = KnownResult(
     settings=MappingProxyType({"two layers": _TWO, "one layer": _ONE}),
     checks=(
         Check(
-            "With two layers, the best such head has at least half of its attention there.",
+            "With two layers, the highest prefix match is at least 0.5.",
             "two layers",
             _MATCH,
             least=0.5,

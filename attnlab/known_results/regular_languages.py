@@ -118,19 +118,19 @@ RESULT = KnownResult(
     ),
     checks=(
         Check(
-            "The rnn recognises at least 0.9 of the longer words of parity.",
+            "The accuracy of the RNN on longer words of parity is at least 0.9.",
             "rnn, parity",
             _ACCURACY,
             least=0.9,
         ),
         Check(
-            "The transformer recognises at most 0.6 of them.",
+            "The accuracy of the transformer on them is at most 0.6.",
             "transformer, parity",
             _ACCURACY,
             most=0.6,
         ),
         Check(
-            "The rnn recognises at least 0.9 of the longer words of even pairs.",
+            "The accuracy of the RNN on longer words of even pairs is at least 0.9.",
             "rnn, even pairs",
             _ACCURACY,
             least=0.9,

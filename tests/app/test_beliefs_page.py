@@ -59,7 +59,7 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     assert "At step 2 the deviation from theory is" in texts(app)
     sites = ["embedding", "attention 1", "output"]
     assert app.segmented_control(key="belief_site").options == sites
-    assert "the next-token distribution determines the belief" in texts(app)
+    assert "affine function of the next-token distribution" in texts(app)
     (controls,) = (each.value for each in app.caption if "R² of the controls" in each.value)
     assert "; last three tokens 0." in controls
     assert "; shuffled target " in controls

@@ -39,7 +39,7 @@ def test_heads_and_references_of_a_run(app):
     app.run()
     assert not app.exception
     assert "**Loss by token**, step 20" in texts(app)
-    assert "Remaining KL" in texts(app)
+    assert "KL from the best mixture" in texts(app)
     (heads,) = [each.value for each in app.table if "prefix match" in each.value]
     # The true sources of a table in the context are the prefix matches.
     assert heads.columns.tolist() == ["prefix match", "previous token", "copying"]

@@ -13,7 +13,7 @@ BELIEFS = {
     "mess3-belief": Preset(
         "Beliefs",
         "mess3: a fractal of beliefs",
-        "A small transformer predicts letters. Its activations contain the exact beliefs.",
+        "A small transformer predicts letters. Can its beliefs be read from its activations?",
         Experiment(
             generator=Mess3(),
             model=TransformerOptions(layers=2, heads=1, d_model=64),

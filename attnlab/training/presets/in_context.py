@@ -39,7 +39,7 @@ IN_CONTEXT = {
     "induction": Preset(
         _GROUP,
         "Induction: copy what followed before",
-        "Two layers of attention read letters that repeat. A head of each layer learns its part.",
+        "Two attention layers read repeated letters. One head in each learns a step of copying.",
         _INDUCTION,
     ),
     "induction-pairs": Preset(

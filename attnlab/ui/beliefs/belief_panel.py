@@ -161,7 +161,7 @@ def _draw(snapshot: Snapshot) -> None:
         )
         _draw_plane(f"Exact {noun}", setup, plane, setup.targets[1], at, points)
         if is_belief and len(pasts) < count:
-            st.caption(f"Hover works for {len(pasts):,} of {count:,} different sequences.")
+            st.caption(f"Only {len(pasts):,} of {count:,} different sequences have tooltips.")
     with right:
         noun = noun[0].upper() + noun[1:]
         st.markdown(f"**{noun} in the model**, step {probed.step:,}")
@@ -180,12 +180,12 @@ def _draw(snapshot: Snapshot) -> None:
         f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others.",
         help=f"All activations together take {megabytes:.1f} MB. If they would take more than 64 "
         "MB, there are fewer sequences, but at least 20. Only models that see no later tokens can "
-        "be probed, since a belief knows earlier tokens alone.",
+        "be probed, since a belief depends only on earlier ones.",
     )
     _draw_thumbnails(setup, plane, sites, names)
     draw_attention(experiment, probed.model, probed.step, setup)
     if snapshot.active:
-        st.caption("The gap to the floor and steering appear when the run pauses or ends.")
+        st.caption("Pause or finish the run to see the gap to the floor and steering.")
         return
     draw_together(experiment, target, moment.model, setup)
     draw_beside(experiment, target)

@@ -120,8 +120,8 @@ def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:
         return text
     if law > _DETERMINED:
         return text + (
-            "Here the next-token distribution determines the belief, so a high R² shows no more "
-            "than good predictions."
+            "Here the belief is nearly an affine function of the next-token distribution, so a "
+            "high R² may show no more than good predictions."
         )
     return text + (
         f"The exact next-token distribution reaches {law:.2f}, so a higher R² shows more than good "

@@ -38,7 +38,7 @@ def draw_gap(
         return belief_gap(experiment.generator, model, chosen.trained.probe, rows, setup.test)
 
     gap = kept_result("belief_gap", model, (experiment, chosen.site), split)
-    st.header("Why the loss is above the floor", anchor=False)
+    st.header("Gap between expected loss and floor", anchor=False)
     with st.container(horizontal=True, gap="medium", key="belief_gap"):
         for label, value, stderr, explanation in (
             ("gap to the floor (nats)", gap.gap, gap.gap_stderr, "Loss of the model minus floor."),

@@ -37,14 +37,14 @@ def _draw_steps(process: AbstractGenerator) -> None:
         st.markdown("**1. Each token updates the belief.** Change the tokens.")
         _draw_update(process)
     with second:
-        st.markdown("**2. All possible beliefs.** Increase the number of tokens.")
+        st.markdown("**2. The beliefs after n tokens.** Increase n.")
         _draw_all_beliefs(process)
     with third:
         st.markdown("**3. What a probe can show.**")
         st.markdown(
             "A probe is an affine map from activations to beliefs. A high R² means that the "
-            "activations contain the belief.\n\n"
-            "They may contain it without training: compare the untrained model. Predicting the "
+            "belief is an affine function of the activations.\n\n"
+            "It may be one without training: compare the untrained model. Predicting the "
             "next token may already require it: compare the next-token distribution.\n\n"
             "The model may not use it. Steering tests that: it changes the belief in the "
             "activation, and you see whether the prediction follows."

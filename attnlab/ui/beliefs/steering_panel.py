@@ -81,7 +81,7 @@ def draw_steering(
     number = chosen_belief(len(beliefs))
     st.header("Steering", anchor=False)
     st.markdown(
-        f"The model has read {process.vocabulary.shorten(tokens)}. Click or drag in the picture of "
+        f"The model has read {process.vocabulary.shorten(tokens)}. Click or drag in the chart of "
         "exact beliefs: that belief replaces the one in the last activation."
     )
     left, right = st.columns(2, gap="medium")
@@ -115,8 +115,8 @@ def draw_steering(
         }
         grid = ", and over a grid of beliefs" * (on_grid > 0)
         st.markdown(
-            "KL in nats, from the exact prediction of the injected or the real belief to the "
-            f"model's. Means ± one standard error over {len(beliefs) - on_grid:,} beliefs after "
+            "KL(exact prediction ‖ model) in nats, for the injected and the real belief; lower is "
+            f"better. Means ± one standard error over {len(beliefs) - on_grid:,} beliefs after "
             f"sequences{grid}."
         )
         parts = {"": slice(on_grid, None), ", grid": slice(on_grid)}

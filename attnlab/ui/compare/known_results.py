@@ -46,8 +46,8 @@ _OWN_SEEDS, _FIRST_OWN, _LAST_SEED = 5, 20, 1_000_000
 # With three, Wilson's interval always includes one half.
 _FEWEST_TO_DECIDE = 4
 _RULE = (
-    "The runs agree with a claim if, with 95 % confidence, more than half of all seeds lie in its "
-    "range. They disagree if fewer than half do."
+    "The runs agree with a claim if the 95 % Wilson interval for the share of seeds in its range "
+    "is above one half. They disagree if it is below."
 )
 
 _SCRIPT = """\

@@ -13,7 +13,7 @@ from attnlab.ui.core.session import kept_result
 from attnlab.ui.in_context.heads_panel import head_title
 from attnlab.ui.in_context.measures import Course, Measured
 
-_WAYS = {REMOVED: "zeroed", MEAN: "mean pattern"}
+_WAYS = {REMOVED: "zeroed", MEAN: "mean attention pattern"}
 
 
 @panel("The loss without each head", key="without_heads", icon="content_cut")

@@ -92,9 +92,8 @@ def _draw(snapshot: Snapshot) -> None:
             charts = [loss, head_map]
         if not snapshot.step and not snapshot.active:
             st.caption(
-                ":material/play_circle: **The model is not trained yet**; the references need no "
-                "training. Press **Start** to see which reference it approaches, and what its "
-                "heads attend to."
+                ":material/play_circle: **The model is not trained yet.** Train it to see which "
+                "reference predictor it approaches, and what its heads attend to."
             )
         for at in range(0, len(charts), 2):
             for column, draw in zip(st.columns(2, gap="medium"), charts[at : at + 2], strict=True):

@@ -34,7 +34,7 @@ from attnlab.ui.in_context.measures import Course, Measured
 _HEIGHT, _MAP_HEIGHT = 300, 230
 # Half the width of a 95 % interval, in standard errors.
 _INTERVAL = 1.96
-_LEARNED = Series("loss: share learned", HUES.learned)
+_LEARNED = Series("share learned", HUES.learned)
 _NAMES = {
     "prefix_match": "prefix match",
     "previous_token": "previous token",
@@ -61,7 +61,9 @@ def draw_heads(measured: Measured, course: Course) -> None:
         return
     st.caption(
         f"The head with the largest share of each kind, such as {link_to('prefix match')}, with "
-        "95 % intervals over sequences. Step 0 is untrained."
+        "95 % intervals over sequences. Step 0 is untrained.",
+        help="**Prefix match**: a mean over all tokens that occurred before. **True sources**: a "
+        "mean over the predicted tokens, so that it may be larger.",
     )
     tables = [series_table(_LEARNED.name, course.steps, course.learned())]
     for measure, name in _shown_measures(measured.heads).items():
@@ -120,10 +122,10 @@ def draw_head_map(
         truth = sources / np.maximum(sources.sum(axis=1, keepdims=True), 1)
         pictures.append(HeadPicture("true sources", truth, found.mask))
     word = experiment.generator.position_word
-    st.markdown(f"**Where {head_title(score)} looks in one sequence**")
+    st.markdown(f"**Attention of {head_title(score)} in one sequence**")
     st.caption(
         f"Rows are queries, columns are keys. {link_to('true sources', 'True sources')} are the "
-        f"positions that determine the next {word}."
+        f"positions that the exact prediction of the next {word} reads."
     )
     draw_chart(
         overview_chart(
@@ -172,7 +174,7 @@ def draw_head_table(measured: Measured, course: Course) -> None:
         "A head is named if its share is at least 0.4, and at least 0.2 above the untrained one. "
         "± is one standard error.",
         help="**Copying**: 1 if attending to a token raises the logit of the same token, −1 if it "
-        "lowers it. It is Σλ / Σ|λ| over the eigenvalues of the head's output–value circuit "
+        "lowers it. It is Σλ / Σ|λ| over the eigenvalues of the head's output–value (OV) circuit "
         "(Elhage et al. 2021).",
     )
     st.table(pd.DataFrame(rows).set_index("head"))

@@ -155,4 +155,4 @@ def _in_words(references: References, found: Strategies) -> str:
         if weight >= _NAMED
     ]
     left = show_measured(found.left_over, found.left_over_stderr, most_places=4)
-    return f"**{', '.join(parts)}**. Remaining KL(mixture ‖ model): {left} nats."
+    return f"**{', '.join(parts)}**. KL from the best mixture to the model: {left} nats."

@@ -32,7 +32,7 @@ _MOST_PILLS, _PILLS_HEIGHT = 40, 180
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-@panel("Where each head looks, on the text", key="head_text", icon="text_fields")
+@panel("Attention of each head on the text", key="head_text", icon="text_fields")
 def draw_text(
     experiment: Experiment,
     model: AbstractModel,
@@ -99,7 +99,7 @@ def _draw_composition(
         layer, head = score.layer - 1, score.head - 1
         strongest = int(patterns[layer][head, query].argmax())
         key = st.selectbox(
-            "look here",
+            "to key",
             range(query + 1),
             strongest,
             format_func=lambda at: f"{symbols[at]} {at + 1}",
@@ -155,11 +155,11 @@ def _draw_path_cuts(references: References, model: AbstractModel, score: HeadSco
     for cut in found:
         change = show_measured(cut.change, cut.change_stderr) if cut.change_stderr else "unchanged"
         rows.setdefault(f"without L{place[0]} H{cut.writer + 1}", {})[cut.into] = change
-    st.markdown(f"**What {head_title(score)} reads from the heads below**")
+    st.markdown(f"**Composition: what {head_title(score)} reads from layer {place[0]}**")
     st.table(pd.DataFrame.from_dict(rows, orient="index", columns=list(INPUTS)))
     st.caption(
-        f"Change of the expected loss in nats if {head_title(score)} does not read that head in "
-        "its query, key or value, ± one standard error over the same sequences.",
+        f"Change of the expected loss (nats) if the query, key or value of {head_title(score)} "
+        "does not read that head, ± one standard error.",
         help="Path patching: this input is computed from the residual stream minus the output of "
         "the head below. All other parts of the model read the whole residual stream.",
     )
