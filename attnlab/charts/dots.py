@@ -37,8 +37,9 @@ ENGLISH, JAPANESE = "post (English)", "post (Japanese)"
 # Heights in pixels: of a setting's row, of few settings together, of a share's row, and of the
 # space around the shares.
 _ROW, _FEW, _SHARE_ROW, _SHARE_AROUND = 38, 130, 30, 70
-# A longer name is in the upper part of its row, since beside it a phone would have no room.
-_MOST_BESIDE = 18
+# A longer name is in the upper part of its row, since beside it a phone would have no room. Beside
+# names above the second length, a phone has room for legends of one column.
+_MOST_BESIDE, _MOST_FOR_TWO = 20, 14
 # The dots are this fraction of a row below its middle.
 BELOW = 0.14
 
@@ -186,7 +187,8 @@ def _dots(
     )
     y, form = partial(row_axis, labels=labels), ".1%" if share else ".4f"
     value = tip("value:Q", title_of(figure), form)
-    legend = top_legend(symbolType="stroke", symbolSize=300, columns=2)
+    columns = 1 if _MOST_FOR_TWO < max(map(len, labels)) <= _MOST_BESIDE else 2
+    legend = top_legend(symbolType="stroke", symbolSize=300, columns=columns)
     dashes = by_name(
         alt.StrokeDash,
         "reference",
@@ -225,7 +227,7 @@ def _dots(
     ]
     if published is not None:
         # On a phone there is no room for this legend beside the other.
-        legend = alt.Legend(orient="bottom", columns=2)
+        legend = alt.Legend(orient="bottom", columns=columns)
         kinds, shapes = (ENGLISH, JAPANESE), ("square", "triangle-up")
         marks = alt.Chart(published).encode(
             x=x("value:Q"),

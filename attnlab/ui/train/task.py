@@ -147,9 +147,7 @@ def picture_html(picture: Picture, *, word: str, dark: bool) -> str:
     table = (
         f"<table><tr><th>?</th><th>model</th><th>true</th></tr>{chances}</table>" if chances else ""
     )
-    caption = (
-        f'<div class="place">underlined: {word}s that matter most</div>' if picture.marked else ""
-    )
+    caption = f'<div class="place">underlined: {word}s that matter</div>' if picture.marked else ""
     return (
         f'<div class="attnlab-task {"on-dark" if dark else ""}" role="img" '
         f'aria-label="{html.escape(_in_words(picture, word), quote=True)}">'
