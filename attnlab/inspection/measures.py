@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import NamedTuple
@@ -165,7 +166,8 @@ def measure_of(name: str) -> Measure | None:
     'R² of the belief, MLP 1'
     """
     base, _, site = name.partition(":")
-    if not site or base not in _OF_SITES:
+    # A name may come from a link, and its site is shown as Markdown.
+    if base not in _OF_SITES or not re.fullmatch(r"[a-z_]+(\.[a-z_]+)?(\.\d+)?", site):
         return MEASURES.get(name)
     found = MEASURES[base]
     return Measure(

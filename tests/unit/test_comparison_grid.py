@@ -117,6 +117,7 @@ def test_a_link_of_this_version_keeps_its_meaning():
         ({"vary_seed": "1,2"}, "`seed` is '1,2'"),
         ({"vary_length": " , "}, "`length` is ''"),
         ({"metrics": "belief_r2,happiness"}, "`metrics` is 'happiness'"),
+        ({"metrics": "belief_r2:![a](b)"}, "`metrics` is 'belief_r2:!"),
         ({"seeds": "0"}, "`seeds` is '0'"),
         ({"seeds": "1e9"}, "`seeds` is '1e9'"),
         ({"seeds": "9" * 5_000}, "`seeds` is '999"),
