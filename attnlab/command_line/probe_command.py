@@ -100,17 +100,19 @@ def _record(found: BeliefProbes, target: str) -> dict[str, Any]:
     return {"target": target, "sites": sites, "all_sites": whole, "controls": controls}
 
 
+def _r2(value: float) -> str:
+    return "not defined" if math.isnan(value) else f"{value:.3f}"
+
+
 def _print(found: BeliefProbes, gap: BeliefGap | None) -> None:
     rows = [(each.site, each.trained.score, each.untrained.r2) for each in found.sites]
     width = max(len(site) for site, *_ in rows)
     for site, score, untrained in rows:
-        print(
-            f"{site:<{width}}  R² {score.r2:.3f} ({score.low:.3f} to {score.high:.3f}), "
-            f"untrained {untrained:.3f}"
-        )
-    print(f"all sites together: R² {found.all_sites.score.r2:.3f}")
+        between = f" ({score.low:.3f} to {score.high:.3f})" if math.isfinite(score.r2) else ""
+        print(f"{site:<{width}}  R² {_r2(score.r2)}{between}, untrained {_r2(untrained)}")
+    print(f"all sites together: R² {_r2(found.all_sites.score.r2)}")
     for name, score in found.controls.items():
-        print(f"{name} alone: R² {score.r2:.3f}")
+        print(f"{name} alone: R² {_r2(score.r2)}")
     if gap is not None:
         print(
             f"loss minus floor, mean over positions: {gap.gap:.4f} ± {gap.gap_stderr:.4f} nats, of "

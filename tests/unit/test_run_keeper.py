@@ -68,8 +68,11 @@ def test_a_run_that_repeats_a_finished_one_has_its_row(library):
     assert keeper(result_of(run=run_of()), again).number == done.number == again.number
     assert _numbers(library) == [1]
     assert library.entry(1).name == "mine"
+    # Changed on the way, it is another run.
+    assert keeper(result_of(run=run_of(changed=True)), again).number == 2
+    assert library.entry(1).changes == 0
     library.delete([1])
-    assert keeper(result_of(run=run_of()), None).number == 2
+    assert keeper(result_of(run=run_of()), None).number == 3
 
 
 def test_only_what_has_ended_where_that_is_wanted(library):

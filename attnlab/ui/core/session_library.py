@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ _HOSTED_BYTES = 16_000_000
 # Seconds that a page waits while another program writes to the library.
 _PATIENCE = 3.0
 _MOST_MOVED = 1_000
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class SessionLibrary(NamedTuple):
@@ -107,10 +109,11 @@ class RunKeeper:
             if there is None or before is None or there.date != before.date:
                 # The run was deleted, or another tab or program has continued it differently.
                 there = None
-            if run.run is not None and not run.run.history.changes:
+            if there is None and run.run is not None and not run.run.history.changes:
                 done = self.library.find(run.experiment)
                 if done is not None and done.has_model:
-                    return done
+                    # Of another date: if settings of this run change, it gets a row of its own.
+                    return dataclasses.replace(done, date=_NEVER)
             number = self.library.keep(run, number=None if there is None else there.number)
             kept = self.library.entry(number)
         except (LibraryError, ValueError) as error:

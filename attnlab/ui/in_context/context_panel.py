@@ -1,5 +1,6 @@
 """The charts of the In context page: loss by position, heads, and the algorithm that is nearest."""
 
+import dataclasses
 from functools import partial
 
 import streamlit as st
@@ -109,9 +110,10 @@ def _draw(snapshot: Snapshot) -> None:
 
 
 def _draw_over_seeds(experiment: Experiment) -> None:
-    """Draw the numbers of the known result about the process, which has runs with more seeds."""
+    """Draw the numbers of the known result that has these settings, with more seeds."""
     for known in KNOWN_RESULTS.values():
-        if experiment.generator not in {each.generator for each in known.settings.values()}:
+        settings = known.settings.values()
+        if experiment not in [dataclasses.replace(each, seed=experiment.seed) for each in settings]:
             continue
         measure, numbers = known.checks[0].measure, shipped_numbers(known)[1]
         found = {name: of[measure].values() for name, of in numbers.items() if measure in of}
