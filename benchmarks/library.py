@@ -25,12 +25,14 @@ _BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 def _results(count: int) -> Iterator[RunSummary]:
     """Of all processes and models in turn, with curves that can hardly be compressed."""
     random = np.random.default_rng(0)
-    pairs = itertools.cycle(itertools.product(GENERATORS.values(), MODELS.values()))
+    # Not every model predicts several tokens of a sequence.
+    processes = [each for each in (of() for of in GENERATORS.values()) if not each.has_loss_mask()]
+    pairs = itertools.cycle(itertools.product(processes, MODELS.values()))
     for seed, (generator, model) in zip(range(count), pairs, strict=False):
         nll, accuracy = random.uniform(0.5, 1.1), random.uniform(0.3, 0.9)
         evaluation = Evaluation(nll, 0.005, accuracy, 0.005)
         yield RunSummary(
-            Experiment(generator=generator(), length=_DAYS, model=model(), seed=seed),
+            Experiment(generator=generator, length=_DAYS, model=model(), seed=seed),
             "done",
             evaluation=evaluation,
             steps=500,
