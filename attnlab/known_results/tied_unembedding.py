@@ -41,7 +41,7 @@ RESULT = KnownResult(
             most=0.0503,
             published=0.0473,
         ),
-        _reaches(_OWN, "one layer with an unembedding of its own"),
+        _reaches(_OWN, "one layer with its own unembedding"),
         _reaches(_TWO, "two layers with a tied unembedding"),
     ),
     predicted="the symbol changes with probability p = 0.5 after a and q = 0.8 after b. The "

@@ -17,6 +17,7 @@ from attnlab.generators import (
     Markov,
     NDays,
     Recall,
+    RecallPairs,
     Reverse,
     Shift,
     log_predictives,
@@ -151,6 +152,22 @@ def test_the_marks_are_those_of_the_sequence_where_each_has_sources_of_its_own()
     # The last letter also stands at position 2, or at 1; the answer is copied from the next one.
     for tokens, source in (([0, 3, 1, 2, 3], 3), ([3, 0, 1, 2, 3], 2)):
         assert picture_of(experiment, np.array(tokens), {1, 4}, None, None).marked == {source}
+
+
+def test_the_picture_asks_for_the_last_answer_not_for_what_is_not_tested():
+    process = RecallPairs(pairs=2).at_length(15)
+    experiment = Experiment(
+        generator=process, model=TransformerOptions(), length=15, training=Training(loss="next")
+    )
+    for tokens in np.asarray(sample(process, key=jax.random.key(3), size=8, length=16)):
+        true = true_probs(process, tuple(tokens[:-1].tolist()))
+        picture = picture_of(experiment, tokens[:-1], set(), None, true)
+        ((answer, _, chance),) = picture.chances
+        (source,) = picture.marked
+        assert (chance, answer) == (1.0, picture.symbols[source - 1])
+        assert source <= 4
+        # The key before the answer is the key before its source.
+        assert picture.symbols[-1] == picture.symbols[source - 2]
 
 
 def test_a_long_sequence_is_cut_but_keeps_what_is_marked():

@@ -112,7 +112,7 @@ class RunKeeper:
             if there is None and run.run is not None and not run.run.history.changes:
                 done = self.library.find(run.experiment)
                 if done is not None and done.has_model:
-                    # Of another date: if settings of this run change, it gets a row of its own.
+                    # No row has this date, so later changes of settings start a new row.
                     return dataclasses.replace(done, date=_NEVER)
             number = self.library.keep(run, number=None if there is None else there.number)
             kept = self.library.entry(number)

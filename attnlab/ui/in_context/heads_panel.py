@@ -31,7 +31,7 @@ from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.in_context.measures import Course, Measured
 
-_HEIGHT, _MAP_HEIGHT = 300, 230
+_HEIGHT, _MAP_HEIGHT = 340, 230
 # Half the width of a 95 % interval, in standard errors.
 _INTERVAL = 1.96
 _LEARNED = Series("share learned", HUES.learned)

@@ -19,8 +19,8 @@ from attnlab.ui.train.welcome import draw_preset_choice
 # Between redraws, while a run trains or is replayed.
 _SECONDS = 0.5
 
-# While the run trains, a page computes for about this share of the time, but pauses no longer than
-# so many seconds: the first result takes long to compile, and later ones do not.
+# While the run trains, a page computes for about this share of the time, and pauses for at most
+# this many seconds: the first result takes long to compile, and later ones do not.
 _SHARE, _LONGEST_PAUSE = 0.2, 2.0
 # Kept models whose results are computed after a run, for this many seconds at each redraw.
 _MOST_MODELS, _SECONDS_A_REDRAW = 32, 0.5

@@ -63,10 +63,11 @@ def final_sources(generator: AbstractGenerator, tokens: tuple[int, ...]) -> tupl
 
 @functools.lru_cache(64)
 def _read_until(generator: AbstractGenerator, tokens: tuple[int, ...]) -> int:
-    """Return the number of visible tokens before the last prediction that is in the loss."""
+    """Return the number of tokens before the last one in the loss; all if none is."""
     process = generator.at_length(len(tokens))
     mask = process.loss_mask(jnp.asarray((*tokens, 0)))
-    return len(tokens) if mask is None else int(np.flatnonzero(mask)[-1])
+    in_loss = np.flatnonzero(mask) if mask is not None else np.zeros(0)
+    return int(in_loss[-1]) if in_loss.size else len(tokens)
 
 
 def picture_of(
