@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import tip
-from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp
+from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, TYPE_SIZE, Ramp
 
 # Pixels: of query labels left of the cells, without and with tokens; of map names and truth marks
 # above them; of key labels below them; of the key title below all; and between two maps.
@@ -19,7 +19,7 @@ _MOST_CELL = 40
 # In a narrow chart the legend is on a line below the key title; the line's height in pixels.
 _NARROW, _LINE = "width <= 520", 18
 # Cells must be this wide (in pixels) for a label at every cell, and for a number inside.
-_LABEL, _NUMBER = 17, 22
+_LABEL, _NUMBER = 17, 20
 # Opacity of the rows that are not in the loss.
 _UNTRAINED = 0.35
 
@@ -36,7 +36,8 @@ class MapWords(NamedTuple):
 class Grid(NamedTuple):
     """The layout of maps with `queries` × `keys` cells, arranged in lines.
 
-    Positions are Vega expressions, computed in the browser from the chart's width and height.
+    Positions are Vega expressions, computed in the browser from the chart's width and height. Room
+    for text grows with the size of type.
     """
 
     maps: int
@@ -49,18 +50,26 @@ class Grid(NamedTuple):
 
     def x(self, key: str = "datum.key") -> str:
         """Return the left edge of the cells of a key (from 1), in pixels from the left."""
-        return f"({self.left} + (datum.place % columns) * pitch + ({key} - 1) * cell)"
+        return f"({self._left} + (datum.place % columns) * pitch + ({key} - 1) * cell)"
 
     def y(self, row: str = "datum.row") -> str:
         """Return the top edge of the cells of a row (from 0), in pixels from the top."""
-        line = f"floor(datum.place / columns) * ({self.queries} * cell + {self.top + self.bottom})"
-        return f"({self.top} + {line} + ({row}) * cell)"
+        line = f"floor(datum.place / columns) * ({self.queries} * cell + {self._around})"
+        return f"({self.top} * {TYPE_SIZE} + {line} + ({row}) * cell)"
+
+    @property
+    def _left(self) -> str:
+        return f"{self.left} * {TYPE_SIZE}"
+
+    @property
+    def _around(self) -> str:
+        return f"{self.top + self.bottom} * {TYPE_SIZE}"
 
     @property
     def foot(self) -> str:
         """Return the vertical middle of the line of text below all maps, in pixels from the top."""
         lines = f"ceil({self.maps} / columns)"
-        return f"({lines} * ({self.queries} * cell + {self.top + self.bottom}) + 8)"
+        return f"({lines} * ({self.queries} * cell + {self._around}) + 8 * {TYPE_SIZE})"
 
     def shade(self, cell: str, ramp: Ramp = SHARES) -> alt.Color:
         """Return the colours of fractions from 0 to 1, with a legend below all maps."""
@@ -76,8 +85,8 @@ class Grid(NamedTuple):
             titleFontWeight="normal",
             titleFontSize=12,
             labelFontSize=11,
-            legendX=alt.ExprRef(f"{_NARROW} ? {self.left} : {self.left + 180}"),
-            legendY=alt.ExprRef(f"{self.foot} + ({_NARROW} ? {_LINE - 7} : -7)"),
+            legendX=alt.ExprRef(f"{_NARROW} ? {self._left} : {self._left} + 180 * {TYPE_SIZE}"),
+            legendY=alt.ExprRef(f"{self.foot} + ({_NARROW} ? {_LINE - 7} : -7) * {TYPE_SIZE}"),
         )
         scale = alt.Scale(domain=[0, 1], range=list(ramp), clamp=True)
         shown = legend if ramp is SHARES else None
@@ -99,14 +108,15 @@ class Grid(NamedTuple):
         sizes = {}
         for count in range(1, self.maps + 1) if columns is None else [columns]:
             lines = -(-self.maps // count)
-            across = f"(width - {self.left + self.gap * (count - 1)}) / {count * self.keys}"
-            foot = f"({_NARROW} ? {_FOOT + _LINE} : {_FOOT})"
-            around = f"{foot} - {lines * (self.top + self.bottom)}"
+            across = f"(width - {self._left} - {self.gap * (count - 1)}) / {count * self.keys}"
+            foot = f"({_NARROW} ? {_FOOT + _LINE} : {_FOOT}) * {TYPE_SIZE}"
+            around = f"{foot} - {lines} * {self._around}"
             sizes[count] = f"min({across}, (height - {around}) / {lines * self.queries})"
         # If several numbers of maps per line give equal cells, take the largest.
         best = "".join(f"{sizes[count]} >= largest ? {count} : " for count in reversed(sizes))
-        room = f"min({apart}, (width - {self.left}) / columns)"
+        room = f"min({apart}, (width - {self._left}) / columns)"
         return [
+            alt.param(name=TYPE_SIZE, value=1),
             alt.param(name="largest", expr=f"max({', '.join(sizes.values())}, 0)"),
             alt.param(name="columns", expr=f"{best}1" if columns is None else str(columns)),
             alt.param(name="cell", expr=f"max(1, min({most}, largest))"),
@@ -292,7 +302,7 @@ def _labels(
     first = -1 if read is None else read
     rows_shown = f"datum.place % columns == 0 && abs(datum.row - {first}) % {seldom} == 0"
     return [
-        cell_text(places, grid.x("1"), f"{grid.y('0')} - 24", INK, fontWeight="bold"),
+        cell_text(places, grid.x("1"), f"{grid.y('0')} - 24 * {TYPE_SIZE}", INK, fontWeight="bold"),
         cell_text(
             across, f"{grid.x()} + cell / 2", f"{grid.y(str(grid.queries))} + 5", HUES.key,
             align="center", baseline="top", shown=f"(datum.key - 1) % {seldom} == 0",
@@ -301,9 +311,11 @@ def _labels(
             down, f"{grid.x('1')} - 8", grid.y("datum.row + 0.5"), HUES.query, align="right",
             shown=f"({rows_shown})",
         ),
-        cell_text([{"place": 0, "name": words.query}], "0", str(_TOP - 24), HUES.query),
         cell_text(
-            [{"place": 0, "name": f"key: {words.key}"}], str(grid.left), grid.foot, HUES.key
+            [{"place": 0, "name": words.query}], "0", f"{_TOP - 24} * {TYPE_SIZE}", HUES.query
+        ),
+        cell_text(
+            [{"place": 0, "name": f"key: {words.key}"}], grid.x("1"), grid.foot, HUES.key
         ),
     ]  # fmt: skip
 

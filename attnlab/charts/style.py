@@ -77,6 +77,8 @@ KNOWN_LINE = {"color": HUES.truth, "strokeDash": [5, 4], "strokeWidth": 1.5}
 
 # With even larger type, labels below a heatmap would overlap.
 _TIMES = 4 / 3
+# The Vega parameter by which a chart that places its own text follows the size of type.
+TYPE_SIZE = "type"
 # Text size in pixels where a chart sets none.
 _PLAIN = 16
 _SIZES = ("fontSize", "labelFontSize", "titleFontSize")
@@ -102,6 +104,9 @@ def with_large_type(specification: dict[str, Any]) -> dict[str, Any]:
     legend = {**words, "labelLimit": 0, "titleLimit": 0}
     config = {"axis": words, "header": words, "legend": legend, **letters}
     larger = {key: _larger(part) for key, part in specification.items() if key != "datasets"}
+    for param in larger.get("params", []):
+        if param["name"] == TYPE_SIZE:
+            param["value"] = _TIMES
     return specification | larger | {"config": {**config, **specification.get("config", {})}}
 
 
@@ -113,6 +118,7 @@ def _larger(part: Any) -> Any:
     return {
         key: value * _TIMES if key in _SIZES and isinstance(value, int | float) else _larger(value)
         for key, value in part.items()
-        # Without this, the title of a colour bar is above it; beside it there is no room.
-        if key != "titleOrient"
+        # Without this, the title of a colour bar is above it; beside it there is no room, unless
+        # the chart itself places the legend.
+        if key != "titleOrient" or part.get("orient") == "none"
     }

@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import io
+import re
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 from attnlab.ui.train.inside.panel import VIEWS, views_of
 from attnlab.ui.train.inside.shown import ALL_HEADS, MEAN, Choice, Inside, Shown
-from tests.unit.chart_drawing import scene
+from tests.unit.chart_drawing import as_svg, scene
 from tests.unit.small_experiments import SMALL
 
 # What a chart has at 1280 × 720, at 1024 × 768 and on a phone.
@@ -35,14 +36,17 @@ def _words(heads):
     return MapWords(names, "share of attention", "day attended to")
 
 
-def _scene(width, heads):
-    """The cells and the frames that are drawn, in pixels."""
+def _drawing(heads):
     patterns, mask = _patterns(heads, 10)
     rows = {"words": _words(heads), "read": 9, "symbols": None}
     table = heads_table(patterns, mask, heads=range(heads), trained=False, **rows)
     marks = informative_table([1, 4], heads)
-    drawing = heads_chart(table, marks, shape=mask.shape, height=330, **rows)
-    return [items for kind, items in scene(drawing, width) if kind == "rect"]
+    return heads_chart(table, marks, shape=mask.shape, height=330, **rows)
+
+
+def _scene(width, heads):
+    """The cells and the frames that are drawn, in pixels."""
+    return [items for kind, items in scene(_drawing(heads), width) if kind == "rect"]
 
 
 def _sizes(cells):
@@ -69,6 +73,32 @@ def test_the_cells_of_ten_days_have_at_least_so_many_pixels(width, heads, least)
     cells, _ = _scene(width, heads)
     # A pixel between two of them.
     assert cells[0]["width"] + 1 >= least
+
+
+_TEXT = re.compile(
+    r'text-anchor="(\w+)" transform="translate\(([-\d.]+),([-\d.]+)\)"[^>]*'
+    r'font-size="([\d.]+)px"[^>]*(?<!opacity="0")>([^<]+)<'
+)
+
+
+@pytest.mark.parametrize("width", _WIDTHS)
+def test_names_in_large_type_touch_no_other_text(width):
+    """A letter is about half as wide as it is high."""
+    specification = _drawing(3).specification(large=True) | {"width": width}
+    # Without the text of the legend, which has its own origin.
+    groups = as_svg(specification).split('class="mark-text ')
+    marks, boxes = "".join(group for group in groups if group.startswith("role-mark")), {}
+    for anchor, x, y, size, text in _TEXT.findall(marks):
+        wide = 0.55 * float(size) * len(text)
+        left = float(x) - {"start": 0, "middle": 0.5, "end": 1}[anchor] * wide
+        boxes[text, x, y] = left, float(y) - 0.75 * float(size), left + wide, float(y)
+    names = [key for key in boxes if key[0].startswith(("head", "query", "key"))]
+    assert len(names) == 5
+    for name in names:
+        left, top, right, bottom = boxes[name]
+        for other in boxes.keys() - {name}:
+            x, y, x2, y2 = boxes[other]
+            assert x2 < left or right < x or y2 + 2 < top or bottom + 2 < y, (name, other)
 
 
 def test_heads_go_below_each_other_where_they_would_be_too_small():
