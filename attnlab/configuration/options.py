@@ -9,9 +9,11 @@ differences are made by one walk over it, `fields`, and read back by `build`.
 import copyreg
 import dataclasses
 import difflib
+import functools
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from attnlab.configuration.visible_text import invisible_letters, normal
@@ -122,13 +124,22 @@ def _as_typed(value: Any, default: Any) -> Any:
     return normal(" ".join(value.split())) if isinstance(value, str) else value
 
 
-def options_of(configuration: Any) -> dict[str, Option]:
+def options_of(configuration: Any) -> Mapping[str, Option]:
     """Return the options of a configuration class or instance by name, in declared order.
 
     Keyword-only options come last, as in the constructor.
     """
-    fields = sorted(dataclasses.fields(configuration), key=lambda field: field.kw_only is True)
-    return {f.name: f.metadata["option"] for f in fields if "option" in f.metadata}
+    kind = configuration if isinstance(configuration, type) else type(configuration)
+    return _options_of_class(kind)
+
+
+# A page asks for the options of the same classes thousands of times.
+@functools.cache
+def _options_of_class(kind: type) -> Mapping[str, Option]:
+    fields = sorted(dataclasses.fields(kind), key=lambda field: field.kw_only is True)
+    return MappingProxyType(
+        {f.name: f.metadata["option"] for f in fields if "option" in f.metadata}
+    )
 
 
 def default_of(configuration: Any, name: str) -> Any:

@@ -3,8 +3,8 @@
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -53,7 +53,7 @@ class Plan:
     settings: tuple[Setting, ...]
     experiments: tuple[Experiment, ...]
 
-    @property
+    @cached_property
     def runs(self) -> dict[Identity, Experiment]:
         """The experiments, of which equal ones are a single run."""
         return {identity_of(experiment): experiment for experiment in self.experiments}
@@ -201,7 +201,8 @@ def draw_start(grid: Grid | None, base: Experiment | None) -> Job | Example | No
             plan = plan_of(grid, limits())
         except OptionError as error:
             problem = error
-    if begun_plan() is None and plan is not None and not _new_runs(plan):
+    new = [] if plan is None else _new_runs(plan)
+    if begun_plan() is None and plan is not None and not new:
         # If all results are known, as after reloading the page, show them at once.
         start_comparison(plan)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -210,7 +211,7 @@ def draw_start(grid: Grid | None, base: Experiment | None) -> Job | Example | No
             if base is not None:
                 draw_description()
             if plan is not None:
-                st.markdown(_size(plan))
+                st.markdown(_size(plan, new))
         if base is not None:
             draw_more(base, () if plan is None else plan.settings)
     if problem is not None:
@@ -242,9 +243,9 @@ def start_comparison(plan: Plan | None) -> None:
         start_job(WORK, partial(compare, plan, session_library().library, limits(), {}), of=plan)
 
 
-def _size(plan: Plan) -> str:
-    """Return text with the number of runs and the estimated duration."""
-    runs, new = len(plan.runs), _new_runs(plan)
+def _size(plan: Plan, new: Sequence[Experiment]) -> str:
+    """Return text with the number of runs, of which some are `new`, and the estimated duration."""
+    runs = len(plan.runs)
     parts = [
         f"**{_counted(len(plan.settings), 'setting')} × {_counted(plan.grid.seeds, 'seed')} = "
         f"{_counted(runs, 'run')}**"
