@@ -27,8 +27,16 @@ _SCATTERED, _MOST_HEADS = 0.8, 8
 
 
 class Advice(NamedTuple):
-    """A change of settings: what to do, the reason, and the experiment with the change."""
+    """A change of settings.
 
+    Attributes:
+        name: A short name of the change.
+        action: What to do.
+        reason: Why.
+        experiment: The experiment with the change.
+    """
+
+    name: str
     action: str
     reason: str
     experiment: Experiment
@@ -62,6 +70,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
     if not experiment.generator.has_loss_mask() and _trains_something_else(experiment):
         mask = {"mask": "causal"} if "mask" in options else {}
         yield Advice(
+            f"last {word} only",
             f"Train the last {word} only",
             "The test reads one position, but mask, loss or readout train others, too.",
             _changed(experiment, mask, loss="last", readout="last", scheduled_sampling=0.0),
@@ -71,6 +80,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
             _SLOWER * training.learning_rate, options_of(training)["learning_rate"].bounds[0]
         )
         yield Advice(
+            f"learning rate {rate:.2g}",
             f"Train with learning rate {rate:.2g}",
             "Training made the loss worse: its steps are too large.",
             _changed(experiment, learning_rate=float(f"{rate:.2g}")),
@@ -82,16 +92,17 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         start["position"] = Learned()
     if start:
         yield Advice(
-            "Train with learned positions, small start",
-            "Large initial weights keep the attention where it starts, and a single number for the "
-            "position hardly separates neighbours.",
+            "learned positions",
+            "Train with learned positions",
+            "Large initial weights keep the attention in place, and a single number hardly "
+            "distinguishes positions.",
             _changed(experiment, start),
         )
     if training.data == "fixed" and (happened.problem == OVERFITS or training.batch_mode == "full"):
         yield Advice(
+            "fresh sequences",
             "Train on fresh sequences",
-            "With the same sequences at every step a model memorises them. Fresh ones, in "
-            f"minibatches of {_BATCH}, show the rule.",
+            "With the same sequences at every step, a model memorises them.",
             _changed(
                 experiment,
                 data="fresh",
@@ -107,12 +118,14 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         most = int(options_of(training)["steps"].bounds[1])
         steps = min(_LONGER * training.steps, most)
         yield Advice(
+            f"{steps:,} steps",
             f"Train for {steps:,} steps",
             "The loss was still falling at the end.",
             _changed(experiment, steps=steps),
         )
     if only_adds:
         yield Advice(
+            "transformer",
             "Train a transformer with an MLP",
             "This model adds up what each token says. An MLP can combine several tokens.",
             dataclasses.replace(
@@ -123,9 +136,9 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
     scattered = happened.attended is not None and happened.attended < _SCATTERED
     if isinstance(model, TransformerOptions) and scattered and model.heads < wanted <= _MOST_HEADS:
         yield Advice(
+            f"{wanted} heads",
             f"Train with {wanted} heads",
-            f"The prediction depends on {wanted} tokens, and one head for each is easiest to "
-            f"learn.",
+            f"The prediction depends on {wanted} tokens. One head for each is easiest to learn.",
             _changed(experiment, {"heads": wanted}),
         )
 

@@ -279,9 +279,7 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
     where = "" if happened.layer is None else f" of layer {happened.layer}"
     heads, informative = "", happened.informative
     if len(informative) <= _MOST_POSITIONS and max(happened.own) > happened.attended + 0.005:
-        shares = zip(informative, happened.own, strict=True)
-        most = (f"{word} {place}: {show_percent(share)}" for place, share in shares)
-        heads = f" (most from a single head: {', '.join(most)})"
+        heads = f" (best head for each: {', '.join(map(show_percent, happened.own))})"
     share = "> 99 %" if 0.99 < happened.attended < 1 else show_percent(happened.attended)
     yield f"{share} of the attention{where} is on {_informative(happened, word)}{heads}."
 

@@ -1,6 +1,7 @@
 """The Train page without a browser: what a new visitor starts, the lines and the views it shows."""
 
 import dataclasses
+import re
 import time
 
 import pytest
@@ -13,6 +14,7 @@ from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
+from attnlab.ui.train import cursor
 from tests.app.conftest import APP
 from tests.app.lessons import figures
 from tests.unit.live_runs import trained
@@ -42,6 +44,10 @@ def _charts(app):
 
 def test_a_new_visitor_starts_a_run_with_one_click(monkeypatch):
     app, started = AppTest.from_file(APP, default_timeout=60).run(), []
+    # The cards have the names that the menu of presets has.
+    menu = app.selectbox(key="preset").options
+    cards = [each.label for each in app.button if str(each.key).startswith("welcome_")]
+    assert [f"Start here · {card}" for card in cards] == menu[1 : 1 + len(cards)]
     monkeypatch.setattr(LiveRun, "start", lambda run: started.append(run.experiment))
     app.button(key="welcome_cards-encoder-decoder").click().run()
     assert not app.exception
@@ -71,6 +77,26 @@ def test_advice_leads_from_a_stuck_run_to_a_better_one(app):
     assert _run(app).experiment.training.loss == "last"
     assert _run(app).wait(_PATIENCE)
     assert not app.run().exception
+    (walk,) = [each.value for each in app.markdown if each.value.startswith("% learned: ")]
+    assert re.fullmatch(r"% learned: attention \d+ → \*\*last day only \d+\*\*", walk)
+
+
+def test_the_slider_follows_the_pointer_and_returns(app, monkeypatch):
+    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
+    assert _run(app).wait(_PATIENCE)
+    app.run()
+
+    def shown():
+        (status,) = [each.value for each in app.markdown if "of 2" in each.value]
+        return app.select_slider(key="shown_step").value, "showing step" in status
+
+    assert shown() == ("now", False)
+    monkeypatch.setattr(cursor, "_hovered_step", lambda: 1)
+    app.run()
+    assert shown() == (1, True)
+    monkeypatch.setattr(cursor, "_hovered_step", lambda: None)
+    app.run()
+    assert shown() == ("now", False)
 
 
 def test_another_process_brings_its_own_lines(app):

@@ -116,6 +116,25 @@ def test_the_first_screen_holds_all_of_it_and_nothing_moves(new_page, server):
     assert _places(train) == places
 
 
+def test_advice_below_a_rule_of_two_lines_is_on_the_first_screen(new_page, server):
+    page, published = new_page(), PRESETS["published-dotmod-attention"].experiment
+    training = dataclasses.replace(published.training, train_size=100, test_size=200, steps=20)
+    query = urlencode(to_query(dataclasses.replace(published, training=training)))
+    train = _open(page, server, f"/?{query}")
+    train.press("start")
+    train.wait_for("done")
+    for screen in _DESKTOPS:
+        page.set_viewport_size(screen)
+        train.settle()
+        box = train.part("advice").bounding_box()
+        assert box["y"] + box["height"] <= screen["height"]
+    before = train.part("chart_loss").bounding_box()["height"]
+    train.part("advice").get_by_role("button").click()
+    train.wait_for("done")
+    expect(train.part("walk")).to_contain_text("last day only", timeout=_PATIENCE)
+    assert train.part("chart_loss").bounding_box()["height"] >= 0.8 * before
+
+
 def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server):
     """The second size is the first at a zoom of 150 %."""
     page = new_page()

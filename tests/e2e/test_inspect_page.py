@@ -96,7 +96,7 @@ def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):
     # The next day of markov depends on the last one alone, and the model found it.
     assert "In the last row day 10 counts most, with 1.00" in _words(page, "chart_truth")
     assert "In the last row day 10 counts most" in _words(page, "chart_depends")
-    score = page.get_by_text("the days that matter (10); a uniform pattern puts 10 % there")
+    score = page.get_by_text("the days that matter (10). A uniform pattern puts 10 % there")
     expect(score).to_be_visible()
     exact = _words(page, "chart_truth")
     page.get_by_text("as measured").click()

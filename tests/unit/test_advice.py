@@ -67,7 +67,7 @@ def test_without_a_diagnosis_there_is_no_advice():
         (_with(batch_mode="full"), {}, "Train on fresh sequences"),
         (
             _with(AttentionOptions(initialisation="published")), {},
-            "Train with learned positions, small start",
+            "Train with learned positions",
         ),
         (_with(), {"problem": STILL_FALLING}, "Train for 2,000 steps"),
         (_with(AttentionOptions()), {}, "Train a transformer with an MLP"),

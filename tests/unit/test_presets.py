@@ -11,7 +11,7 @@ from attnlab.optimum import optimum
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import train
-from attnlab.training.presets import PRESETS
+from attnlab.training.presets import PRESETS, START_PRESETS
 
 SWITCHED = ("recall", "dotmod")
 
@@ -19,11 +19,16 @@ SWITCHED = ("recall", "dotmod")
 def test_every_preset_has_a_name_that_fits_a_menu_and_groups_are_together():
     titles = [preset.title for preset in PRESETS.values()]
     assert all(titles)
-    assert max(map(len, titles)) <= 40
+    assert max(map(len, titles)) <= 43
     assert len({preset.label for preset in PRESETS.values()}) == len(set(titles)) == len(PRESETS)
     runs = [group for group, _ in itertools.groupby(p.group for p in PRESETS.values())]
     assert all(runs)
     assert len(set(runs)) == len(runs)
+
+
+def test_what_a_new_visitor_is_offered_is_the_first_group_of_the_menu():
+    assert list(PRESETS)[: len(START_PRESETS)] == list(START_PRESETS)
+    assert [p for p in PRESETS.values() if p.group == "Start here"] == [*START_PRESETS.values()]
 
 
 def _tests(name):

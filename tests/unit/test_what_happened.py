@@ -75,7 +75,7 @@ def _words(*losses, model=None, learning_rate=0.005, **rest):
 
 def test_the_floor_is_reached_within_the_error_of_the_test():
     words = _words(1.2, 0.935)
-    assert "85 % of the attention is on days 1 and 4 (most from a single head: day 1: 90 %" in words
+    assert "85 % of the attention is on days 1 and 4 (best head for each: 90 %" in words
     assert words.endswith("As good as possible, within the error of this test.")
 
 

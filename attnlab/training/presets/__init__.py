@@ -1,5 +1,6 @@
 """Presets: named experiments, with what each of them shows."""
 
+import dataclasses
 from types import MappingProxyType
 
 from attnlab.training.presets.beliefs import BELIEFS
@@ -8,6 +9,20 @@ from attnlab.training.presets.in_context import IN_CONTEXT
 from attnlab.training.presets.preset import Preset
 from attnlab.training.presets.sequences import GROKKING, TASKS
 
-PRESETS = MappingProxyType({**WEATHER, **TASKS, **BELIEFS, **IN_CONTEXT, **GROKKING})
+_ALL = {**WEATHER, **TASKS, **BELIEFS, **IN_CONTEXT, **GROKKING}
+# What a new visitor is offered has the same names in menus.
+_START = {
+    FIRST_PRESET: "Watch heads find the days that matter",
+    "published-dotmod-attention": "The blog's puzzle: why does attention fail?",
+    "cards-encoder-decoder": "Sort a hand of cards",
+}
+START_PRESETS = MappingProxyType(
+    {
+        name: dataclasses.replace(_ALL[name], group="Start here", title=title)
+        for name, title in _START.items()
+    }
+)
+# The key of a preset that comes twice keeps its first place.
+PRESETS = MappingProxyType({**START_PRESETS, **_ALL, **START_PRESETS})
 
-__all__ = ["FIRST_PRESET", "PRESETS", "Preset", "switches_of"]
+__all__ = ["FIRST_PRESET", "PRESETS", "START_PRESETS", "Preset", "switches_of"]

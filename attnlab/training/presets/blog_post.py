@@ -25,6 +25,7 @@ _FIRST = Preset(
         model=TransformerOptions(layers=1, heads=3, d_model=24),
         training=Training(steps=2_000, data="fresh", batch=256),
     ),
+    short="three heads",
 )
 
 # The code of the blog post "Understanding what self-attention is doing" (10 May 2023).
@@ -177,6 +178,7 @@ def _weather_presets() -> dict[str, Preset]:
                 "As in the code of the blog post “Understanding what self-attention is doing”.",
                 _published(generator, size, *settings),
                 of_post=True,
+                short=f"published {model}",
             )
     for place, (process, before) in enumerate(_SWITCHED.items()):
         for number, (switch, experiment) in enumerate(_switched(process), 1):

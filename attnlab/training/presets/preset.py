@@ -15,6 +15,8 @@ class Preset:
         description: What it shows.
         experiment: The experiment.
         of_post: Whether the page A published question has its results.
+        short: Its name beside others of the same process; by default, what follows the process in
+            the title.
     """
 
     group: str
@@ -22,6 +24,11 @@ class Preset:
     description: str
     experiment: Experiment
     of_post: bool = False
+    short: str = ""
+
+    def __post_init__(self):
+        if not self.short:
+            object.__setattr__(self, "short", self.title.rpartition(": ")[2])
 
     @property
     def label(self) -> str:

@@ -199,7 +199,7 @@ def _draw_preset() -> None:
     )
     if (chosen := PRESETS.get(st.session_state["preset"])) is not None:
         # The menu itself cuts a long name.
-        st.caption(f"**{as_text(chosen.title)}.** {chosen.description}")
+        st.caption(f"**{as_text(chosen.title)}**  \n{chosen.description}")
         if chosen.of_post:
             st.page_link(QUESTION_PAGE, label="A published question", icon=":material/help_center:")
 

@@ -36,7 +36,7 @@ _TRUTH = (
     "the head looked at the wrong {word}s; if it rises, that proves nothing."
 )
 _ALIGNMENT = (
-    "**Alignment**: all attention on the source token that the target token comes from, or “–” if "
+    "**Alignment**: all attention is on the source token that the target token comes from. “–”: "
     "the head does not look at the source."
 )
 

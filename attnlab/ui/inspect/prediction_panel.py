@@ -48,7 +48,7 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     with st.container(key="account"):
         st.markdown(
             f"In this sequence {whose} puts **{share}** of its attention on the "
-            f"{experiment.generator.position_word}s that matter ({days}); a uniform pattern puts "
+            f"{experiment.generator.position_word}s that matter ({days}). A uniform pattern puts "
             f"{by_chance} there.",
             help="Share of the attention in the row that makes the prediction. The Train page "
             "shows the mean over several sequences.",

@@ -227,8 +227,8 @@ def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> 
     words = "How to read it: rows are target tokens, columns are source tokens. Grey: the truth."
     more = "On the left: the attention of the query that predicts the target token. " * attends
     more += (
-        "**Depends**: how much the prediction changes when the source token is replaced by another "
-        "possible one (total variation, 0 to 1). A cell is empty if every replacement would "
+        "**Depends**: how much another source token changes the prediction (total variation, 0 to "
+        "1). A cell is empty if every replacement would "
         "change the earlier target tokens."
     )
     sums = np.maximum(found.dependence.sum(axis=1, keepdims=True), 1e-9)

@@ -70,6 +70,7 @@ from attnlab.ui.train.transport import (
     draw_transport,
     whose_figures,
 )
+from attnlab.ui.train.walk import draw_walk, note_advice
 from attnlab.ui.train.welcome import draw_welcome
 
 
@@ -166,6 +167,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         if not draw_welcome():
             past = [each for each in past_runs() if each.experiment != seen.experiment]
             draw_loss(seen, rungs, cursor, past, over_seeds, logarithmic=logarithmic)
+            draw_walk(seen, None if moment is None else moment.evaluation)
     with inside:
         if within is None:
             st.caption(":material/hourglass_top: Preparing the run …")
@@ -195,7 +197,7 @@ def _draw_state(
             draw_repeat(form, snapshot)
     with st.container(key="prospect"):
         if not draw_amend(form, snapshot):
-            with st.container(**line, key="best"):
+            with st.container(**line | {"gap": "xsmall"}, key="best"):
                 if moment is not None and snapshot.state not in ("idle", "compiling"):
                     draw_headline(seen, moment.evaluation, own)
                 is_started = snapshot.state != "idle" and not chosen
@@ -261,7 +263,7 @@ def _draw_words(
             has_hints=has_hints,
         )
         with st.container(
-            horizontal=True, vertical_alignment="center", gap="small", key="words_and_advice"
+            horizontal=True, vertical_alignment="top", gap="small", key="words_and_advice"
         ):
             st.markdown(f":material/history_edu: {as_message(words)}")
             if advice:
@@ -288,6 +290,7 @@ def _happened(
 
 def _draw_advice(advice: Advice) -> None:
     def follow() -> None:
+        note_advice(advice)
         fill_form(advice.experiment)
         session().commands.append("start")
 

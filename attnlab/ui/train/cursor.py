@@ -34,6 +34,8 @@ from attnlab.ui.core.session import session
 NOW = "now"
 LOSS_CHART = "loss_chart"
 _SHOWN = "shown_step"
+# While the slider follows the pointer: the name of the value that it returns to.
+_RESTING = "resting_step"
 # Keys of the fragments that show the step.
 LIVE, OVER_TRAINING = "live", "over_training"
 
@@ -57,11 +59,21 @@ def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel
 
 
 def draw_scrubber(snapshot: Snapshot) -> None:
-    """Draw the slider for the step that all panels show; its last value is “now”."""
+    """Draw the slider for the step that all panels show; its last value is “now”.
+
+    It follows the pointer over the loss chart.
+    """
     # The slider has all planned checkpoints from the start, so that it never jumps.
     planned = evaluation_plan(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
-    options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
+    steps, pointed = kept.union(s for s in planned if s > snapshot.step), _pointed_step(snapshot)
+    if pointed is not None:
+        session().kept.setdefault(_RESTING, st.session_state.get(_SHOWN, NOW))
+        st.session_state[_SHOWN] = pointed
+        steps.add(pointed)
+    elif _RESTING in session().kept:
+        st.session_state[_SHOWN] = session().kept.pop(_RESTING)
+    options = [*sorted(steps), NOW]
     if st.session_state.get(_SHOWN, NOW) not in options:
         st.session_state[_SHOWN] = NOW
     st.select_slider(
@@ -149,7 +161,7 @@ def advance_replay(snapshot: Snapshot) -> None:
 def _begin_replay(snapshot: Snapshot) -> None:
     if is_replaying():
         return
-    at = st.session_state.get(_SHOWN, NOW)
+    at = session().kept.pop(_RESTING, st.session_state.get(_SHOWN, NOW))
     first, _ = snapshot.history.checkpoints[0]
     session().replayed_step = first if at == NOW else at
 
@@ -163,15 +175,21 @@ def _stop_replay() -> None:
 def shown_moment(snapshot: Snapshot) -> Moment:
     """Return the moment under the pointer in the loss chart, else the slider's, else now."""
     tests, models = dict(snapshot.history.tests), snapshot.history.checkpoints
-    step = None if is_replaying() else _hovered_step()
-    if step not in tests:
-        step = st.session_state.get(_SHOWN, NOW)
+    step = _pointed_step(snapshot)
+    if step is None:
+        step = session().kept.get(_RESTING, st.session_state.get(_SHOWN, NOW))
     if step not in tests or not models:
         step, evaluation, model, *_ = present(snapshot.latest)
         return Moment(step, evaluation, present(model), step, is_now=True)
     place = bisect.bisect_right([kept for kept, _ in models], step) - 1
     model_step, model = models[max(place, 0)]
     return Moment(step, tests[step], model, model_step, is_now=False)
+
+
+def _pointed_step(snapshot: Snapshot) -> int | None:
+    """Return the step of the test under the pointer in the loss chart, or None."""
+    step = None if is_replaying() else _hovered_step()
+    return step if any(step == tested for tested, _ in snapshot.history.tests) else None
 
 
 def _hovered_step() -> int | None:

@@ -9,8 +9,8 @@ import streamlit as st
 
 from attnlab.comparisons.grid import show_prospect
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import Finding, OptionError, label_of, options_of, present
-from attnlab.generators import AbstractGenerator, continue_sequence
+from attnlab.configuration.options import Finding, OptionError, label_of, options_of
+from attnlab.generators import continue_sequence
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.models.generation import beam_search, generate
@@ -24,7 +24,6 @@ from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_warning
-from attnlab.ui.core.session import session
 from attnlab.ui.core.uncertainty import (
     OF_OTHER_SEEDS,
     OVER_TEST_SEQUENCES,
@@ -37,8 +36,6 @@ _DIVERGED = 1.5
 # Below this share learned, no percentage is shown. At -1 the loss is as far above a uniform guess
 # as the floor is below it.
 _HOPELESS = -1.0
-# The most earlier runs whose share is shown.
-_MOST_EARLIER = 6
 
 
 def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
@@ -64,9 +61,8 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
             share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
             accuracy = show_measured(test.accuracy, test.accuracy_stderr)
             remark = above_best_text(test, best.final)
-            earlier = _earlier_shares(experiment, best.final)
             st.markdown(
-                f"learned {earlier}**{share} %**, accuracy {accuracy}",
+                f"learned **{share} %**, accuracy {accuracy}",
                 width="content",
                 help=(
                     "Share learned: 1 − (loss − true loss) / (uniform − floor). The true loss is "
@@ -74,24 +70,9 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
                     "learned 0 %, the optimum 100 %. The floor is the Bayes loss, the lowest "
                     "expected loss of any predictor. ± is one standard error over the test "
                     f"sequences; {OF_OTHER_SEEDS}. An estimated floor adds its own error. "
-                    "Numbers before the arrows are from earlier runs of this session on the same "
-                    f"process. {remark}"
+                    f"{remark}"
                 ),
             )
-
-
-def _earlier_shares(experiment: Experiment, floor: Best) -> str:
-    """Return the shares in % that the session's last runs on the same process learned, as text."""
-    process = _process_of(experiment)
-    runs = (run for run in session().past_runs if process == _process_of(run.experiment))
-    runs = (run for run in runs if run.experiment != experiment)
-    tests = [run.evaluation for run in runs if run.evaluation is not None][-_MOST_EARLIER:]
-    shares = [present(learned_share(test, floor, process[0].vocabulary.size)) for test in tests]
-    return "".join(f"{100 * max(each.share, 0):.0f} → " for each in shares)
-
-
-def _process_of(experiment: Experiment) -> tuple[AbstractGenerator, int]:
-    return experiment.generator, experiment.length
 
 
 def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | None) -> None:
@@ -192,7 +173,9 @@ def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: boo
         # Badges in a caption are too pale to read.
         prospect = "" if is_started else figure(show_prospect, form)
         parts.append(f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]")
-        if controls := dict.fromkeys(_control(form, finding) for finding in _findings(verdict)):
+        controls = dict.fromkeys(_control(form, finding) for finding in _findings(verdict))
+        # Once a run has started, the sentence below the charts and its advice say more.
+        if controls and not is_started:
             named = ", ".join(list(controls)[:_MOST_NAMED]) + " …" * (len(controls) > _MOST_NAMED)
             parts.append(f":yellow-badge[:material/report: {named}: see below]")
         st.markdown(" ".join(parts))

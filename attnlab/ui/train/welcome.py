@@ -1,13 +1,11 @@
 """Three runs that a new visitor starts with one click each."""
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple
 
 import streamlit as st
 
 from attnlab.runs.library import LibraryError
-from attnlab.training.presets import FIRST_PRESET, PRESETS, Preset
+from attnlab.training.presets import FIRST_PRESET, PRESETS, START_PRESETS, Preset
 from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.core.display import PAGES
@@ -15,30 +13,9 @@ from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_library, session_run
 
-
-class _Card(NamedTuple):
-    """A button that starts the run of a preset, on another page if `page` is set."""
-
-    words: str
-    icon: str
-    preset: str
-    page: Path | None = None
-
-
-_CARDS = (
-    _Card("Watch heads find the days that matter", "visibility", FIRST_PRESET),
-    _Card(
-        "A blog post's puzzle: why does attention fail?", "extension", "published-dotmod-attention"
-    ),
-    _Card(
-        "Sort a hand of cards",
-        "playing_cards",
-        "cards-encoder-decoder",
-        PAGES / "sequence_to_sequence.py",
-    ),
-)
-
-
+# Icons of the start cards, and the page of a card that is not for Train.
+_ICONS = ("visibility", "extension", "playing_cards")
+_PAGES = {"cards-encoder-decoder": PAGES / "sequence_to_sequence.py"}
 _CHOSEN = "welcome"
 
 
@@ -47,23 +24,23 @@ def draw_welcome() -> bool:
 
     A new visitor has no run yet, came without a link, and changed no setting.
     """
-    if card := session().kept.pop(_CHOSEN, None):
-        if card.page is not None:
-            go_to(card.page)
+    if preset := session().kept.pop(_CHOSEN, None):
+        if preset in _PAGES:
+            go_to(_PAGES[preset])
         # The whole page starts the run, and the button is in a fragment.
         st.rerun()
     if not _is_new_visitor():
         return False
     with st.container(gap="xsmall", key="welcome"):
         st.markdown("**New here? Pick an experiment; it starts at once.**")
-        for card in _CARDS:
+        for (name, preset), icon in zip(START_PRESETS.items(), _ICONS, strict=True):
             st.button(
-                card.words,
-                key=f"welcome_{card.preset}",
-                icon=f":material/{card.icon}:",
+                preset.title,
+                key=f"welcome_{name}",
+                icon=f":material/{icon}:",
                 width="stretch",
                 on_click=_choose,
-                args=(card,),
+                args=(name,),
             )
     return True
 
@@ -94,7 +71,7 @@ def _is_new_visitor() -> bool:
     return not has_runs and read_form() == PRESETS[FIRST_PRESET].experiment
 
 
-def _choose(card: _Card) -> None:
-    fill_form(PRESETS[card.preset].experiment)
+def _choose(preset: str) -> None:
+    fill_form(PRESETS[preset].experiment)
     session().commands.append("start")
-    session().kept[_CHOSEN] = card
+    session().kept[_CHOSEN] = preset

@@ -161,9 +161,9 @@ def _lags_numbers(shown: Shown) -> str:
 
 def _lags_how(shown: Shown) -> str:
     return (
-        f"How much the prediction changes when a {shown.word} is resampled (total variation, ± "
-        f"one standard error), by its distance from the query. At 0 the {shown.word} is "
-        "forgotten, or carries no information."
+        f"How much the prediction changes when a {shown.word} at each distance from the query is "
+        f"resampled: total variation ± one standard error. At 0 the {shown.word} is forgotten, or "
+        "carries no information."
     )
 
 
