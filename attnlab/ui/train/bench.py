@@ -197,7 +197,9 @@ def _draw_state(
             draw_repeat(form, snapshot)
     with st.container(key="prospect"):
         if not draw_amend(form, snapshot):
-            with st.container(**line | {"gap": "xsmall"}, key="best"):
+            with st.container(
+                horizontal=True, vertical_alignment="center", gap="xsmall", key="best"
+            ):
                 if moment is not None and snapshot.state not in ("idle", "compiling"):
                     draw_headline(seen, moment.evaluation, own)
                 is_started = snapshot.state != "idle" and not chosen
