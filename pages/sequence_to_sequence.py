@@ -29,6 +29,6 @@ follow_run_file(run)
 if open_finished_run(run, read_form()):
     # Resuming sets controls, which must come before any is drawn.
     st.rerun()
-bench = draw_bench("Sequence to sequence", about=ABOUT, draw_first=draw_task)
+bench = draw_bench("Sequence to sequence", about=ABOUT, draw_first=draw_task, example="cards")
 draw_task_figures(bench)
 draw_bench_foot(bench)

@@ -1,8 +1,8 @@
 """Make the results that pages open with: `python -m tools.examples [NAME ...]`.
 
-Writes `examples.json` and `example.run` in `attnlab/lessons/`; with names, only these are made and
-the others are kept. It takes about five minutes on two cores. While it measures times, nothing else
-should run.
+Writes `examples.json`, `example.run` and `example_cards.run` in `attnlab/lessons/`; with names,
+only those are made and the rest is kept. It takes about five minutes on two cores. While it
+measures times, nothing else should run.
 """
 
 import argparse
@@ -41,8 +41,6 @@ from tools.published import made
 
 _FILE = Path(examples.__file__).with_name(examples.FILE)
 _D_ATTN, _LONGEST, _GENERATED = 32, 4_096, 512
-# The name of the run, and which of its checkpoints are kept: each has all weights of the model.
-_RUN, _EVERY = "run", 6
 
 
 def main(names: Iterable[str]) -> None:
@@ -50,8 +48,8 @@ def main(names: Iterable[str]) -> None:
     kept = json.loads(_FILE.read_text(encoding="utf-8")) if _FILE.exists() else {}
     for name in names:
         began = time.perf_counter()
-        if name == _RUN:
-            save_run(_short_run(), _FILE.with_name(examples.RUN_FILE))
+        if name in examples.RUN_FILES:
+            save_run(_short_run(*_RUNS[name]), _FILE.with_name(examples.RUN_FILES[name]))
             continue
         kept[name] = {"made": dataclasses.asdict(made(f"{os.cpu_count()} cores")), **MAKERS[name]()}
         text = to_text({name: kept[name] for name in MAKERS if name in kept})
@@ -127,17 +125,28 @@ def _record(experiment: Experiment) -> dict[str, Any]:
     return json.loads(to_json(experiment))
 
 
-def _short_run() -> Run:
-    """Train the run that Inspect opens with; keep a few of its checkpoints."""
-    experiment, history = PRESETS[FIRST_PRESET].experiment, empty_history()
+def _small_cards() -> Experiment:
+    """Return the preset with half the widths, so that its file has a third of the bytes."""
+    of = PRESETS["cards-encoder-decoder"].experiment
+    model = dataclasses.replace(of.model, d_attn=8, d_model=16, mlp_width=32)
+    return dataclasses.replace(
+        of, model=model, training=dataclasses.replace(of.training, steps=2_000)
+    )
+
+
+def _short_run(experiment: Experiment, every: int) -> Run:
+    """Train a run that a page opens with; keep every so many of its checkpoints."""
+    history = empty_history()
     for event in run(experiment):
         history = history.after(event)
         if isinstance(event, Progress):
             state = event.state
-    few = dataclasses.replace(history, checkpoints=history.checkpoints[::_EVERY])
+    few = dataclasses.replace(history, checkpoints=history.checkpoints[::every])
     return Run(experiment, state, few)
 
 
+# Experiment, and which checkpoints are kept: each has all weights of the model.
+_RUNS = {"recall": (PRESETS[FIRST_PRESET].experiment, 6), "cards": (_small_cards(), 12)}
 # In the order of the file.
 MAKERS: Mapping[str, Callable[[], dict[str, Any]]] = MappingProxyType(
     {
@@ -151,5 +160,5 @@ MAKERS: Mapping[str, Callable[[], dict[str, Any]]] = MappingProxyType(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*MAKERS, _RUN, []], metavar="NAME")
-    main(parser.parse_args().names or [*MAKERS, _RUN])
+    parser.add_argument("names", nargs="*", choices=[*MAKERS, *_RUNS, []], metavar="NAME")
+    main(parser.parse_args().names or [*MAKERS, *_RUNS])

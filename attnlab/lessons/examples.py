@@ -1,4 +1,4 @@
-"""Results and a run that pages show until the user has computed some.
+"""Results and runs that pages show until the user has computed some.
 
 `python -m tools.examples` makes them.
 """
@@ -24,7 +24,9 @@ from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.storage import Run, from_bytes
 from attnlab.training.experiment import from_json_record
 
-FILE, RUN_FILE = "examples.json", "example.run"
+FILE = "examples.json"
+# By name of the process.
+RUN_FILES = {"recall": "example.run", "cards": "example_cards.run"}
 _UNREADABLE = "The example that comes with attnlab cannot be read. Install attnlab again."
 
 
@@ -58,14 +60,14 @@ def shipped_example(name: str) -> Example:
         raise AttnlabError(_UNREADABLE) from error
 
 
-def shipped_run() -> Run:
-    """Read the finished run that Inspect opens with.
+def shipped_run(name: str) -> Run:
+    """Read the finished run of that name: Inspect opens with "recall".
 
     Raises:
         AttnlabError: If the file is missing or damaged.
     """
     try:
-        return from_bytes(_bytes_of(RUN_FILE))
+        return from_bytes(_bytes_of(RUN_FILES[name]))
     except (OSError, RunFileError) as error:
         raise AttnlabError(_UNREADABLE) from error
 

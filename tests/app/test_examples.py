@@ -8,7 +8,7 @@ from attnlab.lessons.costs import CostProgress
 from attnlab.lessons.examples import shipped_example
 from attnlab.lessons.sweep import SweepProgress
 from attnlab.ui.compare.work import ComparisonProgress
-from attnlab.ui.inspect.training_panel import example_run
+from attnlab.ui.core.example_run import example_run
 from tests.app.lessons import charts, open_page, texts
 
 COMPARE, COSTS, SOFTMAX = (
@@ -114,7 +114,7 @@ def test_without_the_file_a_page_says_so_and_works(other_file, page, text):
 
 
 def test_without_the_run_inspect_says_so_and_offers_to_train(tmp_path, monkeypatch):
-    monkeypatch.setattr(examples, "RUN_FILE", str(tmp_path / "example.run"))
+    monkeypatch.setitem(examples.RUN_FILES, "recall", str(tmp_path / "example.run"))
     example_run.clear()
     page = open_page("pages/inspect.py")
     assert "Install attnlab again" in page.warning[0].value

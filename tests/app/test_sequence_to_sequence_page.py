@@ -64,6 +64,37 @@ def test_who_has_chosen_nothing_sees_a_hand_of_cards():
         app.slider(key="length")
 
 
+def until(app, text):
+    """Rerun the page, as its timers do, until a line of it contains the text."""
+    for _ in range(100):
+        assert not app.exception
+        if any(text in each.value for each in app.markdown):
+            return
+        time.sleep(0.1)
+        app.run()
+    raise AssertionError(text)
+
+
+@pytest.mark.slow
+def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_started():
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.switch_page(PAGE)
+    app.query_params.clear()
+    until(app.run(), "Step 2,000: 5 of 5 hands correct.")
+    assert any("**Example run**: `cards`" in info.value for info in app.info)
+    run = app.session_state["session"].run
+    assert run.snapshot().state == "idle"
+    # The example sorts five cards; other tasks have the untrained model.
+    app.slider(key="cards_hand").set_value(4).run()
+    assert not app.info
+    app.slider(key="cards_hand").set_value(5).run()
+    until(app, "Step 2,000: ")
+    app.button(key="run_step").click().run()
+    assert run.wait(60.0)
+    until(app.run(), "**Step 1: ")
+    assert not app.info
+
+
 def test_a_process_without_a_source_offers_the_named_tasks(app):
     app.selectbox(key="generator").select("dotmod").run()
     app.switch_page(PAGE).run()

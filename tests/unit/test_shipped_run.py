@@ -1,9 +1,11 @@
-"""The run that Inspect opens with is that of the first preset, and its numbers are its model's."""
+"""The runs that pages open with are of their presets, and their numbers are their models'."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from attnlab.inspection import final_probs
+from attnlab.inspection.targets import check_targets
 from attnlab.lessons.examples import shipped_run
 from attnlab.optimum import optimum
 from attnlab.training.experiment import prepare
@@ -12,7 +14,7 @@ from attnlab.training.presets import FIRST_PRESET, PRESETS
 
 @pytest.mark.slow
 def test_its_test_is_that_of_its_model():
-    run = shipped_run()
+    run = shipped_run("recall")
     experiment = run.experiment
     assert experiment == PRESETS[FIRST_PRESET].experiment
     step, test = run.history.tests[-1]
@@ -27,3 +29,15 @@ def test_its_test_is_that_of_its_model():
     # It has found nearly all that can be learned: the heads attend to the days that matter.
     best = optimum(experiment.generator, experiment.length).final
     assert best.nll - 3 * test.nll_stderr < test.nll < best.nll + 0.02
+
+
+@pytest.mark.slow
+def test_the_model_of_cards_sorts_nearly_all_hands_of_its_test():
+    run = shipped_run("cards")
+    task = PRESETS["cards-encoder-decoder"].experiment.generator
+    assert run.experiment.generator == task
+    found = check_targets(task, run.state.model, jnp.asarray(prepare(run.experiment).test))
+    assert found.exact_match > 0.99
+    _, test = run.history.tests[-1]
+    assert found.tokens.nll.mean() == pytest.approx(test.nll, abs=1e-4)
+    assert run.history.checkpoints[0][0] == 0

@@ -5,15 +5,14 @@ import streamlit as st
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators.vocabulary import Vocabulary
-from attnlab.lessons.examples import shipped_run
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form_problem
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
+from attnlab.ui.core.example_run import draw_example_note, readable_example_run
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.jobs import readable_example
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.session_library import shelve_run
 from attnlab.ui.inspect.prediction_panel import MAP_AND_BARS
@@ -77,26 +76,10 @@ def run_to_inspect(run: LiveRun) -> LiveRun:
     snapshot = run.snapshot()
     if snapshot.latest is not None or snapshot.preparing:
         return run
-    example = readable_example(example_run)
+    example = readable_example_run("recall")
     if example is None:
         return run
-    made = example.experiment
-    st.info(
-        f"**Example run**: `{made.generator.name}`, {made.length} "
-        f"{made.generator.position_word}s, model `{made.model.name}`, trained for "
-        f"{made.training.steps:,} steps. It comes with attnlab. **Train here** replaces it with a "
-        "run of your settings.",
-        icon=":material/inventory_2:",
-    )
-    return example
-
-
-@st.cache_resource(show_spinner=False)
-def example_run() -> LiveRun:
-    """Return the run that comes with attnlab; all sessions look at the same one."""
-    stored = shipped_run()
-    example = LiveRun(stored.experiment)
-    example.resume(stored)
+    draw_example_note(example, "Train here")
     return example
 
 

@@ -25,6 +25,7 @@ from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.lesson_controls import open_lesson
 from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
 from attnlab.ui.core.display import on_dark
+from attnlab.ui.core.example_run import draw_example_note, readable_example_run
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while
 from attnlab.ui.core.outside import as_message, draw_error
@@ -336,12 +337,17 @@ class Bench(NamedTuple):
 
 
 def draw_bench(
-    title: str, *, about: str = "", draw_first: Callable[[Bench], None] | None = None
+    title: str,
+    *,
+    about: str = "",
+    draw_first: Callable[[Bench], None] | None = None,
+    example: str = "",
 ) -> Bench:
     """Draw controls, buttons and everything that changes while the run trains.
 
     With `about`, title and text are above the buttons; without it, the title is beside them. With
-    `draw_first`, its content is between the buttons and the live charts.
+    `draw_first`, its content is between the buttons and the live charts. Until the session has a
+    run, the example run of that name is shown, if it is of the selected process.
     """
     run = session_run()
     with st.sidebar:
@@ -366,11 +372,22 @@ def draw_bench(
             draw_form_problem(form)
         draw_notices()
         draw_library_problem()
+        if example and snapshot.state == "idle" and not session().runs_shelved:
+            bench = _with_example(bench, example)
     with live:
         if draw_first is not None:
             draw_first(bench)
-        draw_live(run, form, snapshot)
+        draw_live(bench.run, form, bench.snapshot)
     return bench
+
+
+def _with_example(bench: Bench, name: str) -> Bench:
+    """Return the bench with the example run, and draw what it is, if it is of the same process."""
+    example = readable_example_run(name)
+    if example is None or example.experiment.generator != bench.run.experiment.generator:
+        return bench
+    draw_example_note(example, "Start")
+    return Bench(example, bench.form, example.snapshot())
 
 
 def draw_bench_foot(bench: Bench) -> None:

@@ -1,0 +1,33 @@
+"""Runs that come with attnlab, shown by pages whose session has no run yet."""
+
+import streamlit as st
+
+from attnlab.lessons.examples import shipped_run
+from attnlab.live.live_run import LiveRun
+from attnlab.ui.core.jobs import readable_example
+
+
+def readable_example_run(name: str) -> LiveRun | None:
+    """Return the run of that name; if its file is damaged, draw a warning instead."""
+    return readable_example(lambda: example_run(name))
+
+
+def draw_example_note(example: LiveRun, button: str) -> None:
+    """Draw what the example is, and that the button of that label replaces it."""
+    made = example.experiment
+    st.info(
+        f"**Example run**: `{made.generator.name}`, {made.length} "
+        f"{made.generator.position_word}s, model `{made.model.name}`, trained for "
+        f"{made.training.steps:,} steps. It comes with attnlab. **{button}** replaces it with a "
+        "run of your settings.",
+        icon=":material/inventory_2:",
+    )
+
+
+@st.cache_resource(show_spinner=False)
+def example_run(name: str) -> LiveRun:
+    """Return the run of that name; all sessions look at the same one."""
+    stored = shipped_run(name)
+    example = LiveRun(stored.experiment)
+    example.resume(stored)
+    return example
