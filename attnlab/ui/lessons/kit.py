@@ -28,6 +28,7 @@ _Value = TypeVar("_Value")
 
 # Terms of a sum in LaTeX; longer sums are abbreviated.
 _MOST_TERMS = 5
+_MOST_SQUARES = 8
 
 
 def control_row(key: str | None = None) -> DeltaGenerator:
@@ -259,7 +260,9 @@ def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
         place = columns.pop(0)
         place.markdown(f"**{grid.title}** {grid.values.shape[0]} × {grid.values.shape[1]}")
         name = prefix + grid.title if prefix else None
-        draw_matrix(place, key, grid, name=name, alt=_in_words(grid))
+        # More cells would be too small for their numbers.
+        square = max(grid.values.shape) <= _MOST_SQUARES
+        draw_matrix(place, key, grid, name=name, alt=_in_words(grid), square=square)
 
 
 def _in_words(grid: Grid) -> str:
