@@ -17,8 +17,8 @@ from attnlab.charts.style import HUES, KNOWN_LINE, past_hue
 # Shapes and dashes distinguish series too, for colour-blind readers.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 _DASHES = ((1, 0), (9, 3), (2, 2), (9, 3, 2, 3), (2, 5), (14, 4), (5, 2))
-# Columns of a legend whose longest name has more than this many letters.
-_COLUMNS = ((17, 1), (10, 2), (8, 3))
+# Pixels of a legend's symbol with the space around it, and of a letter of its labels.
+_SYMBOL, _LETTER = 32, 7
 _Numbers = Sequence[float] | Float[np.ndarray, " points"] | Int[np.ndarray, " points"]
 # The last column of most tooltips.
 ERROR = ("error", "± standard error", ".4f")
@@ -37,10 +37,14 @@ def top_legend(**more: Any) -> alt.Legend:
     return alt.Legend(orient="top", symbolOpacity=1, **more)
 
 
-def legend_columns(names: Sequence[str]) -> int:
-    """Return how many of these names fit side by side on a phone."""
-    longest = max(map(len, names))
-    return next((n for letters, n in _COLUMNS if longest > letters), len(names))
+def legend_columns(names: Sequence[str]) -> alt.ExprRef:
+    """Return as many columns of a legend with these names as the chart has room for."""
+    columns = "1"
+    for count in range(2, len(names) + 1):
+        longest = (max(map(len, names[at::count])) for at in range(count))
+        wide = sum(_SYMBOL + _LETTER * letters for letters in longest)
+        columns = f"width > {wide} ? {count} : {columns}"
+    return alt.ExprRef(columns)
 
 
 def series_table(
@@ -184,17 +188,17 @@ def lines_chart(
     """
     across, names = x.axis(alt.X, "at"), [one.name for one in series]
     stroke = {} if look in ("points", "dots") else {"symbolType": "stroke", "symbolSize": 300}
-    columns = legend_columns(names)
-    if columns == 3:
-        stroke["columnPadding"] = 2
-    legend = top_legend(columns=columns, labelLimit=330, **stroke) if any(names) else None
+    legend = None
+    if any(names):
+        legend = top_legend(columns=legend_columns(names), labelLimit=330, **stroke)
     is_ordinal = x.kind == "ordinal"
     of_series = partial(by_name, field="series", names=names, legend=legend, title=legend_title)
     colour = of_series(alt.Color, values=[one.colour for one in series])
     base = alt.Chart(table).encode(x=across, color=colour)
     strengths = [one.opacity for one in series]
     if min(strengths) < 1:
-        base = base.encode(opacity=of_series(alt.Opacity, values=strengths))
+        # Vega-Lite warns of opacities without an order.
+        base = base.encode(opacity=of_series(alt.Opacity, values=strengths, sort=names))
     at = base.encode(y=y.axis(alt.Y, "value"))
     tooltip = [
         *[tip("series:N", noun)] * any(names),

@@ -17,6 +17,7 @@ from attnlab.charts.lines import (
     Scale,
     by_name,
     distinct,
+    legend_columns,
     level_table,
     lines_chart,
     series_table,
@@ -38,8 +39,6 @@ _MOST_SEEDS = 10
 _PAST_OPACITY = 0.4
 # The share of the steps whose losses may be cut off by the axis.
 _BEGINNING = 0.02
-# Widths in pixels in the legend: of a line symbol with margins, and of a character.
-_LEGEND_LINE, _LEGEND_LETTER = 30, 6.5
 # Dash patterns of earlier runs, which thus differ in more than colour.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 
@@ -194,7 +193,6 @@ def loss_chart(
     runs, past = past, (((_SEEDS, HUES.sampled), *past) if seeds else past)
     names = {_TRAIN: _TRAIN, _TEST: _TEST}
     names |= {_text_column(place): name for place, (name, _) in enumerate(runs)}
-    wide = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, names.values()))
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
     legend = top_legend(
         symbolType="stroke",
@@ -202,8 +200,7 @@ def loss_chart(
         symbolSize=300,
         offset=2,
         padding=0,
-        # As many entries per line as fit without being cut off.
-        columns=alt.ExprRef(f"max(1, floor(width / {wide}))"),
+        columns=legend_columns(series),
     )
     colours = [HUES.training, HUES.learned, HUES.truth, *(colour for _, colour in past)]
     colour = by_name(alt.Color, "series", series, colours, legend=legend)

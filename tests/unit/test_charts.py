@@ -1,6 +1,7 @@
 """Every chart: that it is drawn, in colours that each theme has, and in large type."""
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from PIL import Image
 
 from attnlab import charts
 from attnlab.charts import as_picture, to_png
+from attnlab.charts.lines import legend_columns
 from attnlab.charts.style import on_dark
 from tests.unit.chart_drawing import as_svg, drawn, layers_of, letter_sizes
 from tests.unit.chart_examples import EXAMPLES
@@ -92,6 +94,26 @@ def test_a_chart_looks_as_it_did(name):
     assert found.size == kept.size
     found, kept = (np.asarray(image.reduce(2), dtype=int) for image in (found, kept))
     assert np.abs(found - kept).max() <= TOLERANCE
+
+
+def _columns_at(width, names):
+    thresholds = re.findall(r"width > (\d+) \? (\d+)", legend_columns(names).to_dict()["expr"])
+    return next((int(columns) for wide, columns in thresholds if width > int(wide)), 1)
+
+
+def test_a_legend_has_as_many_columns_as_its_chart_has_room_for():
+    short, long = ["gru", "lstm", "rnn", "ssm"], ["in-context bigram model"] * 4
+    assert [_columns_at(width, short) for width in (60, 250, 600)] == [1, 4, 4]
+    assert [_columns_at(width, long) for width in (250, 600, 900)] == [1, 3, 4]
+    assert _columns_at(100, ["alone"]) == 1
+
+
+def test_an_opacity_for_each_series_has_an_order_without_which_browsers_are_warned():
+    form = json.loads(EXAMPLES["exact_match_chart"]().form)
+    opacities = [layer["encoding"]["opacity"] for layer in form["layer"]]
+    found = [each for each in opacities if "field" in each]
+    assert found
+    assert all(each["sort"] for each in found)
 
 
 if __name__ == "__main__":
