@@ -9,6 +9,7 @@ import pytest
 from attnlab.attention import SCORES
 from attnlab.lessons.stages import WORKED_EXAMPLES
 from attnlab.ui.lessons.stage_panel import STAGES
+from tests.app.lessons import charts
 
 _REFERENCE = json.loads(
     (Path(__file__).resolve().parents[1] / "unit" / "worked_example.json").read_text()
@@ -155,3 +156,21 @@ def test_only_positions_and_masks_tell_orders_apart(page):
         assert float(positions[0]) > 1e-2
         assert positions[1].strip() == "0 of 5"
         assert float(causal[0]) > 1e-2
+
+
+@pytest.mark.slow
+def test_small_matrices_have_square_cells(page):
+    shapes = {"inputs": (3, 4), "W query": (4, 3), "queries": (3, 3)}
+    sizes = [(spec["height"], spec["width"]) for spec in charts(page)[-len(shapes) :]]
+    assert sizes == [(40 * rows, 40 * columns) for rows, columns in shapes.values()]
+
+
+@pytest.mark.slow
+def test_a_parameter_that_the_page_does_not_have_is_named_until_it_is_dismissed(page):
+    page.query_params["foo"] = "1"
+    page.run()
+    assert "'foo'" in page.warning[0].value
+    page.button(key="unknown_dismiss").click().run()
+    assert not page.exception
+    assert not page.warning
+    assert "foo" not in page.query_params

@@ -230,12 +230,21 @@ def _dismiss_notices() -> None:
 
 def draw_unknown(parameters: Iterable[str]) -> None:
     """Draw which address parameters no control of the page has, once the page is drawn."""
-    unknown = [quoted(key) for key in parameters if key not in st.session_state][:_MOST_NOTICES]
+    unknown = [key for key in parameters if key not in st.session_state]
     if unknown:
+        names = ", ".join(map(quoted, unknown[:_MOST_NOTICES]))
         draw_warning(
-            f"The address sets {', '.join(unknown)}, but this page has no such control.",
+            f"The address sets {names}, but this page has no such control.",
             icon=":material/link_off:",
         )
+        draw_button(
+            "Dismiss", "unknown_dismiss", "close", _remove_from_address, unknown, type="tertiary"
+        )
+
+
+def _remove_from_address(parameters: Iterable[str]) -> None:
+    for key in parameters:
+        st.query_params.pop(key, None)
 
 
 @panel("Link and lesson", key="link_panel", icon="link")
