@@ -27,8 +27,8 @@ fragment(draw_ladder, key="published_ladder")()
 
 st.header("The same processes, other models", anchor=False, divider="gray")
 st.markdown(
-    "`mlp`, `conv` and `rnn` learn at least 90 % of what is possible on `recall` and `dotmod`. "
-    "There `linear` and a single `attention` head learn less than half."
+    "`mlp`, `conv`, `rnn` and `transformer` learn at least 90 % of what is possible on `recall` "
+    "and `dotmod`. There `linear` and a single `attention` head learn less than half."
 )
 fragment(draw_models, key="published_zoo")()
 

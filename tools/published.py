@@ -1,9 +1,8 @@
 """Make the results that come with the program: `python -m tools.published [--workers N]`.
 
-Writes `attnlab/comparisons/published.json`: the published table and the ladders of switches over
-8 seeds, the other models over 3. It takes over an hour on two cores. Runs that are in the
-library are not trained again, so it can be interrupted and resumed; `ATTNLAB_LIBRARY` names the
-folder.
+Writes `attnlab/comparisons/published.json`: the published table, the ladders of switches and the
+other models, each over 8 seeds. It takes over an hour on two cores. Runs that are in the library
+are not trained again, so it can be interrupted and resumed; `ATTNLAB_LIBRARY` names the folder.
 """
 
 import argparse

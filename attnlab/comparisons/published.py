@@ -161,7 +161,7 @@ PARTS = MappingProxyType(
         for part in (
             Part("table", 8, tuple(_setting(*row, _published(*row)) for row in PUBLISHED)),
             Part("ladder", 8, _ladder()),
-            Part("zoo", 3, _zoo()),
+            Part("zoo", 8, _zoo()),
         )
     }
 )
