@@ -29,7 +29,7 @@ _HUES = MappingProxyType(
     {
         "true": HUES.truth,
         "injected belief": HUES.truth,
-        "real belief": HUES.training,
+        "exact belief": HUES.training,
         "model": HUES.learned,
     }
 )

@@ -31,7 +31,7 @@ from attnlab.runs.history import History, loss_curve
 from attnlab.training.evaluation import Evaluation
 
 HOVER = "hover"
-_TRAIN, _TEST, _TRUTH = "training", "test", "limits"
+_TRAIN, _TEST, _TRUTH = "training", "test", "known losses"
 _CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
 _SEEDS, _EACH = "mean over seeds", "each seed"
 # With more seeds, their lines would hide the mean and are not drawn.
@@ -195,6 +195,8 @@ def loss_chart(
     names |= {_text_column(place): name for place, (name, _) in enumerate(runs)}
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
     legend = top_legend(
+        # Known losses have their names at their lines.
+        values=[name for name in series if name != _TRUTH],
         symbolType="stroke",
         symbolStrokeWidth=3,
         symbolSize=300,

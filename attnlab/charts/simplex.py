@@ -13,6 +13,7 @@ from PIL import Image
 
 from attnlab.charts.drawing import Chart, Rows, drawn_once, sized
 from attnlab.charts.heatmap import tip
+from attnlab.charts.lines import by_name, legend_columns, top_legend
 from attnlab.charts.style import HUES, INK
 
 # Pixels of the view, and of the image in it, which is drawn for screens of twice the density.
@@ -87,15 +88,16 @@ def plane_of(
 def belief_colours(
     beliefs: Float[np.ndarray, "*many states"],
 ) -> Float[np.ndarray, "*many 3"]:
-    """Return a colour for each belief: the mixture of its states' colours.
+    """Return a colour for each belief: the mixture of its states' colours."""
+    return np.clip(beliefs, 0, 1) @ _state_colours(beliefs.shape[-1])
 
-    Of more than three states, each gets one of the three colours in turn.
-    """
-    hues = _CORNERS[np.arange(beliefs.shape[-1]) % len(_CORNERS)].astype(float)
+
+def _state_colours(states: int) -> Float[np.ndarray, "states 3"]:
+    """Return the colour of each state: one of the three colours in turn."""
+    hues = _CORNERS[np.arange(states) % len(_CORNERS)].astype(float)
     # Later rounds are lighter, so that states with one hue differ.
-    rounds = np.arange(beliefs.shape[-1]) // len(_CORNERS)
-    hues += (235 - hues) * np.minimum(0.35 * rounds, 0.8)[:, None]
-    return np.clip(beliefs, 0, 1) @ hues
+    rounds = np.arange(states) // len(_CORNERS)
+    return hues + (235 - hues) * np.minimum(0.35 * rounds, 0.8)[:, None]
 
 
 def simplex_address(
@@ -154,13 +156,21 @@ def belief_table(
     )
 
 
+# The legend ends in the upper margin of the view.
+_INTO_THE_VIEW = -24
 PICK = "pick"
 _CLICK_OR_DRAG = "click, [pointerdown, window:pointerup] > pointermove"
 
 
 @drawn_once
-def simplex_chart(picture: Rows, corners: Rows, points: Rows | None = None) -> Chart:
-    """Draw an image of beliefs, the outline of the triangle, and points to hover and pick."""
+def simplex_chart(
+    picture: Rows, corners: Rows, points: Rows | None = None, *, states: tuple[str, ...]
+) -> Chart:
+    """Draw an image of beliefs, the outline of the triangle, and points to hover and pick.
+
+    The legend has the colours of all `states`, also of those that are no corners.
+    """
+    hues = _state_colours(len(states))
     domain = (-_MARGIN, 1 + _MARGIN)
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     x, y = (alt.X("x:Q", scale=scale, axis=None), alt.Y("y:Q", scale=scale, axis=None))
@@ -180,7 +190,12 @@ def simplex_chart(picture: Rows, corners: Rows, points: Rows | None = None) -> C
         color=INK, opacity=0.35, strokeWidth=1, interpolate="linear-closed"
     ).encode(x=x, y=y, order="order:O")
     names = base.mark_text(color=INK, fontSize=12, dy=alt.ExprRef("datum.y > 0.5 ? -12 : 14"))
-    layers: list[alt.Chart] = [image, outline, names.encode(x=x, y=y, text="name:N")]
+    colours = [f"rgb({red:.0f},{green:.0f},{blue:.0f})" for red, green, blue in hues]
+    legend = top_legend(symbolType="circle", columns=legend_columns(states), offset=_INTO_THE_VIEW)
+    ends = base.mark_point(filled=True, size=40, opacity=1).encode(
+        x=x, y=y, color=by_name(alt.Color, "name", states, colours, legend=legend)
+    )
+    layers: list[alt.Chart] = [image, outline, ends, names.encode(x=x, y=y, text="name:N")]
     if points is not None:
         pick = alt.selection_point(
             name=PICK, fields=["number"], nearest=True, empty=False, on=_CLICK_OR_DRAG

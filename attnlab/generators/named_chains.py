@@ -44,7 +44,8 @@ class Mess3(AbstractHiddenChain):
         "Marzen and Crutchfield (2017), “Nearly maximally predictive features and their dimensions”"
     )
     vocabulary: ClassVar[Vocabulary] = _LETTERS
-    hidden_states: ClassVar[tuple[str, ...]] = ("A", "B", "C")
+    # The tokens are A, B and C.
+    hidden_states: ClassVar[tuple[str, ...]] = ("state A", "state B", "state C")
 
     x: float = option(
         0.05, "Probability of a move to each of the other two states.", low=0.0, high=0.5

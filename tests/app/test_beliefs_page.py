@@ -1,5 +1,7 @@
 """Beliefs without a browser: a small run, its probes beside their controls, and steering."""
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -60,6 +62,9 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     sites = ["embedding", "attention 1", "output"]
     assert app.segmented_control(key="belief_site").options == sites
     assert "affine function of the next-token distribution" in texts(app)
+    assert re.search(
+        r"affine function of the activations after output:\*\* R² 0\.\d+ ±", texts(app)
+    )
     (controls,) = (each.value for each in app.caption if "R² of the controls" in each.value)
     assert "; last three tokens 0." in controls
     assert "; shuffled target " in controls
@@ -70,10 +75,10 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     values = {each.label: float(each.value.split()[0]) for each in app.metric}
     parts = values["not represented (nats)"] + values["represented, not used (nats)"]
     assert values["gap to the floor (nats)"] == pytest.approx(parts, abs=2e-4)
-    (steered,) = [each.value for each in app.table if "KL, real, grid" in each.value]
+    (steered,) = [each.value for each in app.table if "KL, exact, grid" in each.value]
     assert steered["prediction"].tolist()[0] == "after steering"
     # Without steering, no injected belief changes the prediction.
-    assert "±" not in steered["KL, real"].iloc[2]
+    assert "±" not in steered["KL, exact"].iloc[2]
     before = texts(app)
     app.segmented_control(key="belief_site").set_value("embedding")
     app.select_slider(key="belief_position").set_value(4).run()
@@ -105,8 +110,8 @@ def test_five_states_with_noise_and_every_target(app):
     app.select_slider(key="belief_position").set_value(2).run()
     assert "The other 2 corners are at the centre" in texts(app)
     # A place among five states is no single belief, so that there is no grid of them.
-    (steered,) = [each.value for each in app.table if "KL, real" in each.value]
-    assert "KL, real, grid" not in steered
+    (steered,) = [each.value for each in app.table if "KL, exact" in each.value]
+    assert "KL, exact, grid" not in steered
     assert "over 4 beliefs after sequences." in texts(app)
     target = app.selectbox(key="belief_target")
     assert target.options == [*TARGETS]

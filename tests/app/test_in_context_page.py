@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.training.evaluation import LossByPosition
 from attnlab.ui.in_context.text_panel import strip_html
 from tests.app.conftest import APP
 
@@ -33,6 +34,20 @@ def texts(app):
 
 
 @pytest.mark.slow
+def test_a_loss_above_a_uniform_guess_is_explained(app, monkeypatch):
+    def worse(*_):
+        return LossByPosition((1,), (2.0,), (0.1,), 2.0, 0.1)
+
+    monkeypatch.setattr("attnlab.ui.in_context.ablation_panel.ablated_loss", worse)
+    app.session_state["without_heads"] = True
+    opened(app, steps=2).button(key="run_start").click().run()
+    assert app.session_state["session"].run.wait(120.0)
+    assert not app.run().exception
+    # Three tokens.
+    assert "A loss above a uniform guess (1.099) means confident predictions" in texts(app)
+
+
+@pytest.mark.slow
 def test_heads_and_references_of_a_run(app):
     opened(app).button(key="run_start").click().run()
     assert app.session_state["session"].run.wait(120.0)
@@ -40,6 +55,11 @@ def test_heads_and_references_of_a_run(app):
     assert not app.exception
     assert "**Loss by token**, step 20" in texts(app)
     assert "KL from the best mixture" in texts(app)
+    answer = next(each.value for each in app.markdown if "the model is nearest to" in each.value)
+    assert answer.startswith("**At step 20 the model is nearest to the ")
+    history = next(each.value for each in app.caption if each.value.startswith("Nearest ["))
+    last = history.split("**")[1].split(", ")[-1].split(" from step")[0]
+    assert f"“{last}”:** KL(reference ‖ model) " in answer
     (heads,) = [each.value for each in app.table if "prefix match" in each.value]
     # The true sources of a table in the context are the prefix matches.
     assert heads.columns.tolist() == ["prefix match", "previous token", "copying"]
@@ -56,6 +76,7 @@ def test_heads_and_references_of_a_run(app):
         "the model", "without L1 H1", "without L2 H1", "uniform", "in-context unigram",
         "optimal (bigram)",
     ]  # fmt: skip
+    assert "confident predictions of wrong tokens" not in texts(app)
     (paths,) = [each.value for each in app.table if "query" in each.value]
     assert paths.index.tolist() == ["without L1 H1"]
     assert app.button(key="clamp_start").label == "Train with this clamp"
@@ -115,7 +136,7 @@ def test_the_tokens_of_a_text_are_marked_by_what_they_are():
         def handle_data(self, data):
             texts.append(data)
 
-    Reader().feed(strip_html("L1 H1", symbols, shares, 2, [0, 1], dark=False))
+    Reader().feed(strip_html("L1 H1", symbols, shares, 2, [0, 1], "token", dark=False))
     assert texts == ["L1 H1", *symbols]
     assert [kinds for kinds, _ in tokens] == [
         {"source", "strong"}, {"source"}, {"query"}, {"unseen"}

@@ -127,6 +127,11 @@ def test_a_press_tests_longer_sequences(app):
     tables = _drawing(page, "Loss on longer sequences").tables.values()
     places = [list(table["at"]) for table in tables]
     assert places == [list(range(2, 18)), 2 * list(range(2, 18)), [5]]
+    # The model is not trained, so that it is worse than a uniform guess.
+    (words,) = (each.value for each in page.caption if "above the exact prediction" in each.value)
+    model, *_ = tables
+    assert (model["value"] > np.log(3) + 2 * model["error"]).any()
+    assert "A loss above a uniform guess (1.099) means confident predictions" in words
 
 
 def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):

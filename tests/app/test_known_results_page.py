@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from attnlab import known_results
-from attnlab.known_results import KNOWN_RESULTS
-from attnlab.known_results.shipped import shipped_plots
+from attnlab.known_results import AGREES, DISAGREES, KNOWN_RESULTS, overall
+from attnlab.known_results.shipped import shipped_numbers, shipped_plots
 from tests.app.lessons import charts, open_page, texts
 from tests.unit.made_up_results import with_training
 
@@ -24,6 +24,16 @@ def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel():
     assert len(charts(page)) == len(KNOWN_RESULTS) + len(checks) + len(plots)
     for check in checks:
         assert check.claim in texts(page)
+
+
+def test_the_page_begins_with_how_many_results_were_found_again():
+    says = [overall(each.verdicts(shipped_numbers(each)[1])) for each in KNOWN_RESULTS.values()]
+    agree, disagree = says.count(AGREES), says.count(DISAGREES)
+    page = open_page("pages/known_results.py")
+    assert (
+        f"**The runs agree with {agree} of {len(says)} published results**, disagree with "
+        f"{disagree}, and are inconclusive for {len(says) - agree - disagree}."
+    ) in texts(page)
 
 
 @pytest.fixture

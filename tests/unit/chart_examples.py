@@ -365,7 +365,7 @@ def simplex_chart():
     colours = charts.belief_colours(beliefs).reshape(-1, 3)
     picture = pd.DataFrame({"url": [charts.simplex_address(plane.of(beliefs), colours)]})
     points = charts.belief_table(plane, beliefs[0], list("ABCDE"), chosen=2)
-    return charts.simplex_chart(picture, charts.corner_table(plane), points)
+    return charts.simplex_chart(picture, charts.corner_table(plane), points, states=tuple("ABC"))
 
 
 POST_KNOWN = References(Best(0.3, 0.9), Best(1.1, 1 / 3), Best(1.0, 0.4), Best(0.6, 0.7))

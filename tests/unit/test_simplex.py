@@ -4,10 +4,19 @@ import base64
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
-from attnlab.charts import belief_colours, belief_table, plane_of, simplex_address
+from attnlab.charts import (
+    belief_colours,
+    belief_table,
+    corner_table,
+    plane_of,
+    simplex_address,
+    simplex_chart,
+)
+from tests.unit.chart_drawing import as_svg
 
 CORNERS = np.eye(3)[None]
 
@@ -90,3 +99,15 @@ def test_the_table_of_points_names_pasts_and_the_chosen_one():
     assert table["text"].tolist() == ["A", "AB", "B"]
     assert table["chosen"].tolist() == [False, True, False]
     assert table["belief"][0] == "1.000, 0.000, 0.000"
+
+
+def test_the_legend_names_all_states_in_their_colours():
+    """Of five states, none of which is a corner."""
+    states, beliefs = ("start", "saw 0", "saw 1", "owes 1", "owes 0"), np.eye(5)[None]
+    plane, colours = plane_of(states, beliefs), belief_colours(beliefs)[0]
+    picture = pd.DataFrame({"url": [simplex_address(plane.of(beliefs), colours)]})
+    drawing = simplex_chart(picture, corner_table(plane), states=states)
+    svg = as_svg(drawing.specification())
+    for state, colour in zip(states, colours, strict=True):
+        assert f">{state}</text>" in svg
+        assert f'fill="rgb({",".join(f"{part:.0f}" for part in colour)})"' in svg

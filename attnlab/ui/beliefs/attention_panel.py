@@ -65,6 +65,6 @@ def draw_attention(
         f"{show_measured(found.deviation, found.deviation_stderr)}: {closer} equal shares, which "
         f"deviate by {found.uniform:.3f}.",
         help="The deviation is the total variation, half the sum of absolute differences, ± one "
-        "standard error over sequences. Shares are of the last position's attention to earlier "
+        "standard error over sequences. Shares are of the last token's attention to earlier "
         "tokens; its own token also reaches the output without attention.",
     )

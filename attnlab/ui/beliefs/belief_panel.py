@@ -35,10 +35,10 @@ from attnlab.ui.beliefs.beside_panel import draw_beside
 from attnlab.ui.beliefs.course_panel import (
     TARGET,
     add_missing,
+    answer,
     draw_course,
     missing,
     note_scores,
-    show_score,
     verdict,
 )
 from attnlab.ui.beliefs.gap_panel import draw_gap, draw_together
@@ -153,20 +153,23 @@ def _draw(snapshot: Snapshot) -> None:
         texts = ["–"] * len(grid) + [process.vocabulary.render(past) for past in pasts]
         points = belief_table(plane, beliefs, texts, chosen_belief(len(beliefs)))
     noun = _NOUNS[target]
+    where = "" if position == _ALL else f"At {process.position_word} {position}, "
+    st.markdown(answer(where, noun, names[chosen.site], score))
     left, right, curve = st.columns(3, gap="medium")
     with left:
         st.markdown(f"**Exact {noun}**")
         st.caption(
-            f"Each point is a position of a test sequence.{_plane_in_words(outputs, corners)}"
+            "One point for each token of the test sequences; a mixture has mixed colours."
+            f"{_plane_in_words(outputs, corners, position == _ALL)}"
         )
-        _draw_plane(f"Exact {noun}", setup, plane, setup.targets[1], at, points)
+        _draw_plane(f"Exact {noun}", setup, plane, outputs, setup.targets[1], at, points)
         if is_belief and len(pasts) < count:
             st.caption(f"Only {len(pasts):,} of {count:,} different sequences have tooltips.")
     with right:
         noun = noun[0].upper() + noun[1:]
         st.markdown(f"**{noun} in the model**, step {probed.step:,}")
-        st.caption(f"Affine probe: R² {show_score(score)}.")
-        _draw_plane(f"{noun} in the model", setup, plane, chosen.trained.predicted, at)
+        st.caption("As an affine probe reads them. Each point has its colour on the left.")
+        _draw_plane(f"{noun} in the model", setup, plane, outputs, chosen.trained.predicted, at)
     with curve:
         st.markdown("**R² over training**")
         st.caption("Dashed lines do not use the model.")
@@ -248,9 +251,11 @@ def _choose_corners(outputs: Sequence[str]) -> tuple[int, ...]:
     return tuple(outputs.index(each) for each in chosen) if len(chosen) == 3 else ()
 
 
-def _plane_in_words(outputs: Sequence[str], corners: tuple[int, ...]) -> str:
-    if len(outputs) <= 3:
+def _plane_in_words(outputs: Sequence[str], corners: tuple[int, ...], is_all: bool) -> str:
+    if len(outputs) == 3:
         return ""
+    if len(outputs) == 2:
+        return " Later tokens are lower." if is_all else ""
     if corners:
         return f" The other {len(outputs) - 3} corners are at the centre."
     shown = f"the first two {link_to('principal components')} of {len(outputs)} dimensions"
@@ -261,6 +266,7 @@ def _draw_plane(
     name: str,
     setup: ProbeSetup,
     plane: Plane,
+    outputs: Sequence[str],
     beliefs: np.ndarray,
     at: slice,
     points: pd.DataFrame | None = None,
@@ -268,10 +274,11 @@ def _draw_plane(
     """Draw predictions of a probe, or its targets, in the colours of the targets."""
     address = _address(plane, beliefs, setup.targets[1], at)
     count = beliefs[:, at].shape[0] * beliefs[:, at].shape[1]
+    picture, corners = pd.DataFrame({"url": [address]}), corner_table(plane)
     draw_chart(
-        simplex_chart(pd.DataFrame({"url": [address]}), corner_table(plane), points),
+        simplex_chart(picture, corners, points, states=tuple(outputs)),
         name=name,
-        alt=f"{name}: {count:,} points, one for each position, in the colours of the exact ones.",
+        alt=f"{name}: {count:,} points, one for each token, in the colours of the exact ones.",
         key=None if points is None else BELIEF_CHART,
         on_select="ignore" if points is None else "rerun",
         selection_mode=None if points is None else PICK,

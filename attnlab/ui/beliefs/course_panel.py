@@ -28,7 +28,7 @@ from attnlab.ui.train.course import course_of, missing_models, some_of
 TARGET = "belief_target"
 _COURSE = "belief_course"
 _CHART_HEIGHT = 300
-# R² from which the next-token distribution counts as giving the belief.
+# R² from which one thing counts as nearly an affine function of another.
 _DETERMINED = 0.99
 
 
@@ -108,6 +108,18 @@ def draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeSe
     )
     scores = (f"{name} {show_score(score)}" for name, score in setup.controls.items())
     st.caption(f"R² of the controls: {'; '.join(scores)}.")
+
+
+def answer(where: str, noun: str, site: str, score: Score) -> str:
+    """Return whether the targets are an affine function of the activations, with R²."""
+    the = f"{where}{'the' if where else 'The'} exact {noun}"
+    if np.isnan(score.r2):
+        return f"**{the} are all equal**, so R² is not defined."
+    extent = "nearly" if score.r2 >= _DETERMINED else "only partly"
+    return (
+        f"**{the} are {extent} an affine function of the activations after {site}:** "
+        f"R² {show_score(score)}."
+    )
 
 
 def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:

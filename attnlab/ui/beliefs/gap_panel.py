@@ -58,5 +58,5 @@ def draw_gap(
             draw_metric(
                 label,
                 show_measured(value, stderr, most_places=4),
-                f"{explanation} Mean over all positions; {OVER_TEST_SEQUENCES}.",
+                f"{explanation} Mean over all tokens; {OVER_TEST_SEQUENCES}.",
             )

@@ -85,7 +85,9 @@ def _draw_all_beliefs(process: AbstractGenerator) -> None:
     colours = belief_colours(possible).reshape(-1, 3)
     address = simplex_address(plane.of(possible), colours, dot=3)
     draw_chart(
-        simplex_chart(pd.DataFrame({"url": [address]}), corner_table(plane)),
+        simplex_chart(
+            pd.DataFrame({"url": [address]}), corner_table(plane), states=process.hidden_states
+        ),
         name="All beliefs",
         alt=f"The beliefs after all {len(possible):,} possible pasts of {count} tokens.",
     )

@@ -77,7 +77,7 @@ def draw_steering(
         lambda: steer(model, chosen.trained.probe, chosen.site, tokens, beliefs),
     )
     injected = next_probs_of(process, beliefs)
-    real = np.broadcast_to(setup.test.next_probs[0, -1], injected.shape)
+    of_tokens = np.broadcast_to(setup.test.next_probs[0, -1], injected.shape)
     number = chosen_belief(len(beliefs))
     st.header("Steering", anchor=False)
     st.markdown(
@@ -89,7 +89,7 @@ def draw_steering(
         symbols = process.vocabulary.symbols
         shown = {
             "injected belief": injected[number],
-            "real belief": real[number],
+            "exact belief": of_tokens[number],
             "model": found.probs[number],
         }
         says = "; ".join(
@@ -105,7 +105,8 @@ def draw_steering(
                 height=_CHART_HEIGHT,
             ),
             name="Steered prediction",
-            alt=f"The next token by the exact beliefs, and by the model after steering. {says}.",
+            alt="The next token by the injected and the exact belief, and by the model after "
+            f"steering. {says}.",
         )
     with right:
         predictions = {
@@ -115,9 +116,9 @@ def draw_steering(
         }
         grid = ", and over a grid of beliefs" * (on_grid > 0)
         st.markdown(
-            "KL(exact prediction ‖ model) in nats, for the injected and the real belief; lower is "
-            f"better. Means ± one standard error over {len(beliefs) - on_grid:,} beliefs after "
-            f"sequences{grid}."
+            "KL(prediction by a belief ‖ model) in nats, for the injected and the exact belief; "
+            "lower is better. Means ± one standard error over "
+            f"{len(beliefs) - on_grid:,} beliefs after sequences{grid}."
         )
         parts = {"": slice(on_grid, None), ", grid": slice(on_grid)}
         # Without digits by which equal values would have an error.
@@ -130,6 +131,6 @@ def draw_steering(
             ]
             for where, at in parts.items()
             if len(beliefs[at])
-            for name, exact in (("KL, injected", injected), ("KL, real", real))
+            for name, exact in (("KL, injected", injected), ("KL, exact", of_tokens))
         }
         st.table({"prediction": list(predictions)} | apart)

@@ -62,11 +62,17 @@ for verdict in known.verdicts(known.numbers_of(results)):
 
 
 def draw_overview(results: Iterable[KnownResult]) -> None:
-    """Draw links to the cards of these results, by verdict."""
+    """Draw how many results were found again, and links to the cards, by verdict."""
     links: dict[str, list[str]] = {}
     for known in results:
         says = _says(known.verdicts(shipped_numbers(known)[1]))
         links.setdefault(says, []).append(f"- [{known.title}](#{known.name})")
+    count = {says: len(lines) for says, lines in links.items()}
+    agree, disagree = (count.get(_VERDICTS[each], 0) for each in (AGREES, DISAGREES))
+    st.markdown(
+        f"**The runs agree with {agree} of {sum(count.values())} published results**, "
+        f"disagree with {disagree}, and are inconclusive for {count.get(_UNDECIDED, 0)}."
+    )
     for column, (says, lines) in zip(st.columns(len(links)), links.items(), strict=True):
         column.markdown("\n".join([f"**{says}**\n", *lines]))
 

@@ -1,6 +1,7 @@
 """Texts about uncertainty, the same on every page."""
 
 import math
+from collections.abc import Iterable
 
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval, wilson_interval
 from attnlab.comparisons.summary import Reached
@@ -62,6 +63,26 @@ def above_best_text(test: Evaluation, best: Best) -> str:
     if not best.accuracy < test.accuracy < best.accuracy + 2 * error:
         return ""
     return "The accuracy is above the ceiling, but within the error of the test."
+
+
+def above_uniform_text(losses: Iterable[tuple[float, float]], symbols: int) -> str:
+    """Return a remark if any loss is clearly above that of a uniform guess, else "".
+
+    Args:
+        losses: Losses in nats with their standard errors.
+        symbols: The number of tokens that the guess is among.
+
+    >>> above_uniform_text([(0.9, 0.01), (1.2, 0.01)], 3)
+    'A loss above a uniform guess (1.099) means confident predictions of wrong tokens.'
+    >>> above_uniform_text([(1.11, 0.01)], 3)
+    ''
+    """
+    uniform = math.log(symbols)
+    if not any(loss > uniform + 2 * error for loss, error in losses):
+        return ""
+    return (
+        f"A loss above a uniform guess ({uniform:.3f}) means confident predictions of wrong tokens."
+    )
 
 
 def reached_text(reached: Reached | None) -> str:

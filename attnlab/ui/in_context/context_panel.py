@@ -24,6 +24,7 @@ from attnlab.ui.in_context.measures import (
     references_for,
 )
 from attnlab.ui.in_context.strategies_panel import (
+    draw_answer,
     draw_distances,
     draw_loss_by_position,
     draw_mixture,
@@ -96,6 +97,8 @@ def _draw(snapshot: Snapshot) -> None:
                 ":material/play_circle: **The model is not trained yet.** Train it to see which "
                 "reference predictor it approaches, and what its heads attend to."
             )
+        else:
+            draw_answer(references, measured.found, step)
         for at in range(0, len(charts), 2):
             for column, draw in zip(st.columns(2, gap="medium"), charts[at : at + 2], strict=True):
                 with column:

@@ -40,6 +40,16 @@ def reference_series(names: Sequence[str]) -> tuple[Series, ...]:
     return tuple(found[name] for name in names)
 
 
+def draw_answer(references: References, found: Strategies, step: int) -> None:
+    """Draw one sentence about which reference the model is nearest to."""
+    at = found.nearest
+    distance = show_measured(found.divergence[at], found.divergence_stderr[at], most_places=4)
+    st.markdown(
+        f"**At step {step:,} the model is nearest to the {link_to('reference predictor')} "
+        f"“{references.names[at]}”:** KL(reference ‖ model) {distance} nats."
+    )
+
+
 def draw_loss_by_position(references: References, measured: Measured, step: int, word: str) -> None:
     """Draw the expected loss of the model and of every reference over the context."""
     losses = kept_result("reference_losses", references, None, lambda: _losses_of(references))

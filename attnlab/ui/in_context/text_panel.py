@@ -65,7 +65,7 @@ def draw_text(
     for score, before in _shown_heads(measured.heads, course.results[0].heads):
         shares = patterns[score.layer - 1][score.head - 1, query]
         name = f"{head_title(score)} {role_of(score, before)}".rstrip()
-        st.html(strip_html(name, symbols, shares, query, marked, dark=on_dark()))
+        st.html(strip_html(name, symbols, shares, query, marked, word, dark=on_dark()))
     st.caption(
         f"Shading: share of attention from the framed {word}. Underlined: the true sources of the "
         f"next {word}."
@@ -188,6 +188,7 @@ def strip_html(
     shares: Float[np.ndarray, " length"],
     query: int,
     sources: Collection[int],
+    word: str,
     *,
     dark: bool,
 ) -> str:
@@ -206,7 +207,7 @@ def strip_html(
             f'title="{at + 1}: {show_percent(share)}">{html.escape(symbol)}</span>'
         )
     most = int(shares.argmax())
-    words = f"{name}: {show_percent(shares[most])} of the attention on position {most + 1}."
+    words = f"{name}: {show_percent(shares[most])} of the attention on {word} {most + 1}."
     return (
         f'<div class="attnlab-text {"on-dark" if dark else ""}">'
         f'<div class="name">{html.escape(name)}</div>'

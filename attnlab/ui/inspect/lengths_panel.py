@@ -18,7 +18,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
-from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES
+from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES, above_uniform_text
 
 _WORK = "lengths"
 _HEIGHT = 300
@@ -111,8 +111,9 @@ def _draw(state: JobState | None, *, experiment: Experiment) -> None:
             name="Loss on longer sequences",
             alt=f"Loss at {len(places)} {word}s of longer sequences. The model is {words}.",
         )
+    remark = above_uniform_text(zip(loss.nll, loss.nll_stderr, strict=True), vocab)
     st.caption(
-        f"**The model is {words}.** Band: {OVER_TEST_SEQUENCES}.",
+        f"**The model is {words}.** Band: {OVER_TEST_SEQUENCES}. {remark}",
         help=f"{found.sequences:,} sequences of {found.length} visible {word}s. The rule marks the "
         f"last {word} that the training predicted."
         + ("" if all(best.exact for best in found.floor) else " The floor is estimated."),
