@@ -194,15 +194,16 @@ def loss_chart(
     names = {_TRAIN: _TRAIN, _TEST: _TEST}
     names |= {_text_column(place): name for place, (name, _) in enumerate(runs)}
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
+    # Known losses have their names at their lines.
+    named = [name for name in series if name != _TRUTH]
     legend = top_legend(
-        # Known losses have their names at their lines.
-        values=[name for name in series if name != _TRUTH],
+        values=named,
         symbolType="stroke",
         symbolStrokeWidth=3,
         symbolSize=300,
         offset=2,
         padding=0,
-        columns=legend_columns(series),
+        columns=legend_columns(named),
     )
     colours = [HUES.training, HUES.learned, HUES.truth, *(colour for _, colour in past)]
     colour = by_name(alt.Color, "series", series, colours, legend=legend)

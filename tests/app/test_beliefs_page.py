@@ -147,7 +147,7 @@ def test_the_three_steps(app):
     app.session_state["belief_steps"] = True
     app.run()
     assert not app.exception
-    (table,) = [each.value for each in app.dataframe if "A" in each.value.columns]
+    (table,) = [each.value for each in app.dataframe if "state A" in each.value.columns]
     assert table.index.tolist() == ["start", "A", "A", "B", "A"]
     assert table.loc["start"].tolist() == [pytest.approx(1 / 3, abs=1e-3)] * 3
     app.text_input(key="belief_past").set_value("A?").run()

@@ -159,7 +159,7 @@ def _draw(snapshot: Snapshot) -> None:
     with left:
         st.markdown(f"**Exact {noun}**")
         st.caption(
-            "One point for each token of the test sequences; a mixture has mixed colours."
+            "One point for each token of the test sequences, with colours mixed by probability."
             f"{_plane_in_words(outputs, corners, position == _ALL)}"
         )
         _draw_plane(f"Exact {noun}", setup, plane, outputs, setup.targets[1], at, points)
@@ -168,7 +168,7 @@ def _draw(snapshot: Snapshot) -> None:
     with right:
         noun = noun[0].upper() + noun[1:]
         st.markdown(f"**{noun} in the model**, step {probed.step:,}")
-        st.caption("As an affine probe reads them. Each point has its colour on the left.")
+        st.caption("Read by an affine probe. Points keep the colours of the exact ones.")
         _draw_plane(f"{noun} in the model", setup, plane, outputs, chosen.trained.predicted, at)
     with curve:
         st.markdown("**R² over training**")
@@ -181,7 +181,8 @@ def _draw(snapshot: Snapshot) -> None:
     megabytes = 8e-6 * width * setup.test.sequences.size
     st.caption(
         f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others.",
-        help=f"All activations together take {megabytes:.1f} MB. If they would take more than 64 "
+        help="R² is ± half the width of its 95 % interval over sequences. "
+        f"All activations together take {megabytes:.1f} MB. If they would take more than 64 "
         "MB, there are fewer sequences, but at least 20. Only models that see no later tokens can "
         "be probed, since a belief depends only on earlier ones.",
     )
