@@ -29,13 +29,13 @@ def stacked_table(
 
 @drawn_once
 def stacked_chart(
-    table: Rows, rules: Rows, *, series: tuple[Series, ...], title: str, noun: str
+    table: Rows, rules: Rows | None, *, series: tuple[Series, ...], title: str, noun: str
 ) -> Chart:
     """Draw shares over steps as stacked areas, the first name at the bottom, and vertical rules.
 
     Args:
         table: One row per step and name, as returned by `stacked_table`.
-        rules: The steps `at` of vertical rules, each with a `name`.
+        rules: The steps `at` of vertical rules, each with a `name`, if there are any.
         series: The areas, with their colours.
         title: The title of the vertical axis.
         noun: What a series is, for the tooltip.
@@ -61,8 +61,8 @@ def stacked_chart(
             tip("share:Q", title, ".1%"),
         ],
     )
-    rule = alt.Chart(rules).encode(x="at:Q")
-    return alt.layer(
-        base.mark_area(opacity=0.75, line=False),
-        rule.mark_rule(strokeWidth=1.5, strokeDash=[4, 4], color=HUES.cursor),
-    )
+    layers = [base.mark_area(opacity=0.75, line=False)]
+    if rules is not None:
+        rule = alt.Chart(rules).encode(x="at:Q")
+        layers.append(rule.mark_rule(strokeWidth=1.5, strokeDash=[4, 4], color=HUES.cursor))
+    return alt.layer(*layers)

@@ -11,8 +11,9 @@ from PIL import Image
 
 from attnlab import charts
 from attnlab.charts import as_picture, to_png
-from attnlab.charts.lines import legend_columns
+from attnlab.charts.lines import Series, legend_columns
 from attnlab.charts.style import on_dark
+from attnlab.ui.in_context.strategies_panel import _rules
 from tests.unit.chart_drawing import as_svg, drawn, layers_of, letter_sizes
 from tests.unit.chart_examples import EXAMPLES
 
@@ -114,6 +115,15 @@ def test_an_opacity_for_each_series_has_an_order_without_which_browsers_are_warn
     found = [each for each in opacities if "field" in each]
     assert found
     assert all(each["sort"] for each in found)
+
+
+def test_without_a_change_of_the_nearest_reference_no_rules_are_drawn():
+    assert _rules([]) is None
+    table = charts.stacked_table(("a", "b"), (0, 1), np.array([[0.5, 0.5], [1.0, 0.0]]))
+    series = (Series("a"), Series("b"))
+    drawing = charts.stacked_chart(table, None, series=series, title="weight", noun="reference")
+    assert list(drawing.tables) == ["table"]
+    assert sum(drawn(drawing).values()) > 0
 
 
 if __name__ == "__main__":

@@ -131,7 +131,10 @@ def _changes(references: References, course: Course) -> Iterator[tuple[int, str]
         yield step, references.names[at]
 
 
-def _rules(changes: Sequence[tuple[int, str]]) -> pd.DataFrame:
+def _rules(changes: Sequence[tuple[int, str]]) -> pd.DataFrame | None:
+    if not changes:
+        # An empty table has no extent, of which browsers are warned.
+        return None
     # The names would overlap, and are in the text above.
     return pd.DataFrame({"at": [step for step, _ in changes], "name": ""})
 
