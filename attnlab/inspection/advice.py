@@ -72,7 +72,8 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         yield Advice(
             f"last {word} only",
             f"Train the last {word} only",
-            "The test reads one position, but mask, loss or readout train others, too.",
+            f"The test asks for the last {word} alone. This training asks for other predictions, "
+            "too.",
             _changed(experiment, mask, loss="last", readout="last", scheduled_sampling=0.0),
         )
     if happened.problem == DIVERGES:
@@ -99,10 +100,12 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
             _changed(experiment, start),
         )
     if training.data == "fixed" and (happened.problem == OVERFITS or training.batch_mode == "full"):
+        memorises = "The model memorises its training sequences. Fresh ones never repeat."
+        whole = "Every step uses the same sequences. Fresh ones show more of the rule."
         yield Advice(
             "fresh sequences",
             "Train on fresh sequences",
-            "With the same sequences at every step, a model memorises them.",
+            memorises if happened.problem == OVERFITS else whole,
             _changed(
                 experiment,
                 data="fresh",

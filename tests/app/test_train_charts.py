@@ -77,8 +77,8 @@ def test_advice_leads_from_a_stuck_run_to_a_better_one(app):
     assert _run(app).experiment.training.loss == "last"
     assert _run(app).wait(_PATIENCE)
     assert not app.run().exception
-    (walk,) = [each.value for each in app.markdown if each.value.startswith("% learned: ")]
-    assert re.fullmatch(r"% learned: attention \d+ → \*\*last day only \d+\*\*", walk)
+    (walk,) = [each.value for each in app.markdown if each.value.startswith("Learned: ")]
+    assert re.fullmatch(r"Learned: attention \d+ % → \*\*last day only \d+ %\*\*", walk)
 
 
 def test_the_slider_follows_the_pointer_and_returns(app, monkeypatch):

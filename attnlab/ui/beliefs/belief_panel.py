@@ -154,6 +154,8 @@ def _draw(snapshot: Snapshot) -> None:
         points = belief_table(plane, beliefs, texts, chosen_belief(len(beliefs)))
     noun = _NOUNS[target]
     where = "" if position == _ALL else f"At {process.position_word} {position}, "
+    if probed.step == 0:
+        where = f"Before training, {where[:1].lower()}{where[1:]}"
     st.markdown(answer(where, noun, names[chosen.site], score))
     left, right, curve = st.columns(3, gap="medium")
     with left:

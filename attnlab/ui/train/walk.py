@@ -41,11 +41,11 @@ def draw_walk(snapshot: Snapshot, test: Evaluation | None) -> None:
         name = as_text(_name(experiment, before))
         if evaluation is not None:
             share = learned_share(evaluation, best.final, vocab)
-            name += "" if share is None else f" {100 * max(share.share, 0):.0f}"
+            name += "" if share is None else f" {100 * max(share.share, 0):.0f} %"
         names.append(name)
         before = experiment
     with st.container(key="walk"):
-        st.markdown(f"% learned: {' → '.join(names[:-1])} → **{names[-1]}**")
+        st.markdown(f"Learned: {' → '.join(names[:-1])} → **{names[-1]}**")
 
 
 def _is_comparable(experiment: Experiment, other: Experiment) -> bool:
