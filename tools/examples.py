@@ -135,7 +135,7 @@ def _small_cards() -> Experiment:
 
 
 def _short_run(experiment: Experiment, every: int) -> Run:
-    """Train a run that a page opens with; keep every so many of its checkpoints."""
+    """Train the run that a page opens with, and keep one of `every` checkpoints."""
     history = empty_history()
     for event in run(experiment):
         history = history.after(event)
@@ -146,7 +146,9 @@ def _short_run(experiment: Experiment, every: int) -> Run:
 
 
 # Experiment, and which checkpoints are kept: each has all weights of the model.
-_RUNS = {"recall": (PRESETS[FIRST_PRESET].experiment, 6), "cards": (_small_cards(), 12)}
+_RUNS = MappingProxyType(
+    {"recall": (PRESETS[FIRST_PRESET].experiment, 6), "cards": (_small_cards(), 12)}
+)
 # In the order of the file.
 MAKERS: Mapping[str, Callable[[], dict[str, Any]]] = MappingProxyType(
     {

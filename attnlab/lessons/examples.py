@@ -7,6 +7,7 @@ import functools
 import importlib.resources
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from attnlab.training.experiment import from_json_record
 
 FILE = "examples.json"
 # By name of the process.
-RUN_FILES = {"recall": "example.run", "cards": "example_cards.run"}
+RUN_FILES = MappingProxyType({"recall": "example.run", "cards": "example_cards.run"})
 _UNREADABLE = "The example that comes with attnlab cannot be read. Install attnlab again."
 
 

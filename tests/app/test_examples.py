@@ -114,7 +114,7 @@ def test_without_the_file_a_page_says_so_and_works(other_file, page, text):
 
 
 def test_without_the_run_inspect_says_so_and_offers_to_train(tmp_path, monkeypatch):
-    monkeypatch.setitem(examples.RUN_FILES, "recall", str(tmp_path / "example.run"))
+    monkeypatch.setattr(examples, "RUN_FILES", {"recall": str(tmp_path / "example.run")})
     example_run.clear()
     page = open_page("pages/inspect.py")
     assert "Install attnlab again" in page.warning[0].value

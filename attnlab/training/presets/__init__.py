@@ -22,7 +22,9 @@ START_PRESETS = MappingProxyType(
         for name, title in _START.items()
     }
 )
-# The key of a preset that comes twice keeps its first place.
-PRESETS = MappingProxyType({**START_PRESETS, **_ALL, **START_PRESETS})
+# They come first.
+PRESETS = MappingProxyType(
+    {**START_PRESETS, **{name: p for name, p in _ALL.items() if name not in START_PRESETS}}
+)
 
 __all__ = ["FIRST_PRESET", "PRESETS", "START_PRESETS", "Preset", "switches_of"]

@@ -36,16 +36,23 @@ def draw_walk(snapshot: Snapshot, test: Evaluation | None) -> None:
     if best is None or not tests:
         return
     vocab = current.generator.vocabulary.size
-    names, before = [], None
+    names, errors, before = [], [], None
     for experiment, evaluation in [*tests[-_MOST_EARLIER:], (current, test)]:
         name = as_text(_name(experiment, before))
         if evaluation is not None:
             share = learned_share(evaluation, best.final, vocab)
-            name += "" if share is None else f" {100 * max(share.share, 0):.0f} %"
+            if share is not None:
+                name += f" {100 * max(share.share, 0):.0f} %"
+                errors.append(100 * share.stderr)
         names.append(name)
         before = experiment
     with st.container(key="walk"):
-        st.markdown(f"Learned: {' → '.join(names[:-1])} → **{names[-1]}**")
+        st.markdown(
+            f"Learned: {' → '.join(names[:-1])} → **{names[-1]}**",
+            help="Share of what can be learned, by earlier runs of this session and by this one. "
+            f"Its largest standard error over the test sequences is {max(errors, default=0):.1f} "
+            "percentage points.",
+        )
 
 
 def _is_comparable(experiment: Experiment, other: Experiment) -> bool:
