@@ -17,6 +17,8 @@ from attnlab.training.shares import above_floor, is_at_floor, learned_share
 
 # Shares above which a model has found the positions that matter, and has learned the process.
 _FOUND, LEARNED = 0.8, 0.95
+# A share of attention this little above that of uniform attention says nothing.
+_LIKE_EVEN = 0.05
 # Two losses differ if they are this many standard errors apart.
 _ERRORS = 2.0
 # A model that learns less than this share more than the best linear predictor counts as linear.
@@ -53,9 +55,10 @@ class WhatHappened(NamedTuple):
     `problem` is `DIVERGES`, `OVERFITS`, `STILL_FALLING` or "".
     `informative` are the positions that the prediction truly depends on, from 1. `attended` is the
     share of attention on these positions, in the row that predicts, averaged over the heads of one
-    layer. `own` is, for each of these positions, the largest share that a single head gives it.
-    Both are None without attention, and if every position is informative. `layer` is the number of
-    that layer, from 1, or None if there is only one.
+    layer; uniform attention would have the share `even` there. `own` is, for each of these
+    positions, the largest share that a single head gives it. `attended` and `own` are None without
+    attention, and if every position is informative. `layer` is the number of that layer, from 1, or
+    None if there is only one.
     """
 
     step: int
@@ -69,6 +72,7 @@ class WhatHappened(NamedTuple):
     at_floor: bool
     problem: str
     informative: tuple[int, ...]
+    even: float
     attended: float | None
     own: tuple[float, ...] | None
     layer: int | None
@@ -126,6 +130,7 @@ def what_happened(
         at_floor=is_at_floor(now, floor, tokens),
         problem=_problem(tests, np.asarray(losses)[:step], floor, vocab, ended=step == last_step),
         informative=tuple(int(position) + 1 for position in positions),
+        even=positions.size / informative.size,
         # Sums of float32 shares miss 1 by their rounding.
         attended=None if row is None else round(float(row.mean(axis=0)[positions].sum()), 5),
         own=None if row is None else tuple(float(share) for share in row[:, positions].max(axis=0)),
@@ -280,8 +285,12 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
     heads, informative = "", happened.informative
     if len(informative) <= _MOST_POSITIONS and max(happened.own) > happened.attended + 0.005:
         heads = f" (best head for each: {', '.join(map(show_percent, happened.own))})"
+    these = _informative(happened, word)
+    if _is_like_even(happened):
+        yield f"Attention{where} is no higher on {these} than on the others{heads}."
+        return
     share = "> 99 %" if 0.99 < happened.attended < 1 else show_percent(happened.attended)
-    yield f"{share} of the attention{where} is on {_informative(happened, word)}{heads}."
+    yield f"{share} of the attention{where} is on {these}{heads}."
 
 
 def _missing(
@@ -313,11 +322,14 @@ def _missing(
         )
     elif happened.attended is None or not happened.informative:
         return
-    elif happened.attended >= _FOUND:
+    elif happened.attended >= _FOUND and not _is_like_even(happened):
         yield f"It attends to the right {word}s, but does not yet combine them as well as possible."
     elif happened.below_linear:
-        share = show_percent(happened.attended)
-        yield f"Missing: only {share} of the attention is on these {word}s."
+        yield f"Missing: more attention on these {word}s."
+
+
+def _is_like_even(happened: WhatHappened) -> bool:
+    return happened.attended is not None and happened.attended < happened.even + _LIKE_EVEN
 
 
 def is_like_linear(happened: WhatHappened) -> bool:

@@ -71,7 +71,7 @@ def test_advice_leads_from_a_stuck_run_to_a_better_one(app):
     app.button(key="run_start").click().run()
     assert _run(app).wait(_PATIENCE)
     (advice,) = _until(app, lambda: [each for each in app.button if each.key == "advice"])
-    assert advice.label == "Train the last day only"
+    assert (advice.label, advice.proto.type) == ("Train the last day only", "primary")
     advice.click().run()
     assert app.selectbox(key="loss").value == "last"
     assert _run(app).experiment.training.loss == "last"
@@ -97,6 +97,19 @@ def test_the_slider_follows_the_pointer_and_returns(app, monkeypatch):
     monkeypatch.setattr(cursor, "_hovered_step", lambda: None)
     app.run()
     assert shown() == ("now", False)
+
+
+def test_the_coloured_button_is_what_to_do_next(app):
+    def coloured():
+        return {each.key for each in app.button if each.proto.type == "primary"}
+
+    assert coloured() == {"run_start"}
+    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
+    assert _run(app).wait(_PATIENCE)
+    _open(app, _run(app).experiment)
+    assert coloured() <= {"advice"}
+    app.number_input(key="seed").set_value(3).run()
+    assert coloured() == {"run_start"}
 
 
 def test_another_process_brings_its_own_lines(app):

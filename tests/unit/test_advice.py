@@ -35,6 +35,7 @@ _SHORT = WhatHappened(
     at_floor=False,
     problem="",
     informative=(1, 4, 8),
+    even=0.3,
     attended=0.9,
     own=(0.9, 0.9, 0.9),
     layer=None,

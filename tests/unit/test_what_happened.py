@@ -85,6 +85,16 @@ def test_a_share_of_nearly_all_has_no_more_digits_than_were_measured():
     assert "> 99 % of the attention is on days 1 and 4" in _words(1.2, 0.935, row=row)
 
 
+def test_a_share_that_uniform_attention_has_is_no_finding():
+    even = np.full((2, 4), 0.25)
+    words = _words(1.2, 1.07, row=even)
+    assert "%" not in words
+    assert "no higher on days 1 and 4 than on the others" in words
+    # Nine of ten days have 90 % of uniform attention, which is not attention to the right days.
+    most = np.arange(10) > 0
+    assert "right days" not in _words(1.2, 1.0, row=np.full((1, 10), 0.1), informative=most)
+
+
 def test_a_layer_is_named_if_there_are_several():
     named = what_happened(_tests(1.2, 1.0), _RUNGS, vocab=3, informative=_DAYS, row=_SPLIT, layer=2)
     assert "of the attention of layer 2 is on" in in_words(named, TransformerOptions(layers=2))
@@ -128,7 +138,7 @@ def test_one_head_on_the_right_days_is_not_said_to_lose_their_order():
 
 def test_attention_is_missing_only_below_the_best_linear_predictor():
     away = np.array([[0.1, 0.4, 0.4, 0.1]])
-    assert "Missing: only 20 % of the attention is on these days" in _words(1.2, 1.07, row=away)
+    assert "Missing: more attention on these days" in _words(1.2, 1.07, row=away)
     for loss in (1.05, 1.04, 1.0):
         assert "Missing" not in _words(1.2, loss, row=away)
     # A model without an MLP lacks more than attention.

@@ -300,6 +300,7 @@ def _draw_advice(advice: Advice) -> None:
     if st.button(
         advice.action,
         key="advice",
+        type="primary",
         icon=":material/lightbulb:",
         on_click=follow,
     ):

@@ -117,14 +117,7 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
         )
         _button("Pause", "pause", "pause", "p", disabled=not snapshot.active)
         _button("Step", "step", "skip_next", "n", disabled=ended or (broken and state == "idle"))
-        _button(
-            "Reset",
-            "reset",
-            "replay",
-            "b",
-            disabled=broken,
-            type="primary" if ended and not differs else "secondary",
-        )
+        _button("Reset", "reset", "replay", "b", disabled=broken)
         draw_button("New seed", "run_new_seed", "casino", _draw_seed, shortcut="d", disabled=broken)
         st.selectbox(
             "speed",
