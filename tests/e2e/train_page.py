@@ -105,7 +105,7 @@ class TrainPage:
 
     def choose_run(self, row: int) -> None:
         """Choose one of the runs so far, whose panel is open, by its place from 0."""
-        grid = self.part("runs_table").locator("canvas").first
+        grid = self.part("runs").locator("canvas").first
         grid.scroll_into_view_if_needed()
         # The table is a picture; the boxes of its rows are below its head, at the left.
         box = grid.bounding_box()

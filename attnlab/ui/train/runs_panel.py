@@ -44,9 +44,11 @@ def draw_runs(run: LiveRun) -> None:
             )
             return
         table = _table(past, run)
+        # A table keeps its selected row, which is another run once a run has left the list.
+        left = session().runs_shelved - len(past)
         chosen = st.dataframe(
             table,
-            key="runs_table",
+            key=f"runs_table_{left}",
             hide_index=True,
             on_select="rerun",
             selection_mode="single-row",
