@@ -78,7 +78,8 @@ _WATCH = """() => {
         const state = () => app.getAttribute('data-test-script-state');
         let began = false;
         new MutationObserver((_, observer) => {
-            began ||= state() === 'running';
+            // Of a short rerun only the request may be seen.
+            began ||= state() !== 'notRunning';
             if (began && state() === 'notRunning') { observer.disconnect(); done(); }
         }).observe(app, {attributeFilter: ['data-test-script-state']});
     });
@@ -191,12 +192,12 @@ def _findings(
 ) -> list[str]:
     app = page.get_by_test_id("stApp")
     if app.evaluate("node => getComputedStyle(node).backgroundColor") != _GROUND[ground]:
-        page.evaluate(_WATCH)
         page.emulate_media(color_scheme=ground)
+        expect(app).to_have_css("background-color", _GROUND[ground])
         # Charts take the new colours at the next rerun.
+        page.evaluate(_WATCH)
         page.keyboard.press("r")
         page.evaluate("() => window.drawnAnew")
-        expect(app).to_have_css("background-color", _GROUND[ground])
     _settle(page)
     return page.evaluate(_FINDINGS, [place, _STREAMLITS, rules or None])
 
