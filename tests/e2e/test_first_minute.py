@@ -128,6 +128,10 @@ def test_advice_below_a_rule_of_two_lines_is_on_the_first_screen(new_page, serve
         train.settle()
         box = train.part("advice").bounding_box()
         assert box["y"] + box["height"] <= screen["height"]
+        # Beside a single map the loss is as high as words and map together.
+        loss, head = (train.part(key).bounding_box() for key in ("chart_loss", "chart_attention"))
+        assert loss["x"] >= head["x"] + head["width"]
+        assert loss["y"] + loss["height"] == pytest.approx(head["y"] + head["height"], abs=5)
     before = train.part("chart_loss").bounding_box()["height"]
     train.part("advice").get_by_role("button").click()
     train.wait_for("done")

@@ -51,6 +51,7 @@ class Session:
         deadline: Value of `time.monotonic()` until which the page waits for results.
         charts: The charts drawn since the last full rerun, by name.
         page: The page of the last rerun, or None.
+        single_map: Whether Train showed the attention of a single head last.
         kept: Other values that panels compute once, by name.
     """
 
@@ -72,6 +73,7 @@ class Session:
     deadline: float = 0.0
     charts: dict[str, "DrawnChart"] = dataclasses.field(default_factory=dict)
     page: str | None = None
+    single_map: bool = False
     kept: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def pause(self) -> None:

@@ -51,6 +51,7 @@ from attnlab.ui.train.figures_panel import draw_figures, draw_findings, draw_hea
 from attnlab.ui.train.inside.panel import (
     draw_inside,
     draw_inside_choice,
+    draw_preparing,
     draw_sequence_choice,
     inside_of,
 )
@@ -171,7 +172,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             draw_walk(seen, None if moment is None else moment.evaluation)
     with inside:
         if within is None:
-            st.caption(":material/hourglass_top: Preparing the run …")
+            draw_preparing()
             return
         at_rest = present(moment).is_now and not snapshot.active
         how = draw_inside(Shown(seen, within, choice, days, at_rest, on_dark()))

@@ -16,6 +16,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.display import INSIDE_HEIGHT
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.session import session
 from attnlab.ui.train.inside.maps import MAP_VIEWS
 from attnlab.ui.train.inside.other_views import ALIGNMENT_VIEW, VALUE_VIEWS, cross_maps
 from attnlab.ui.train.inside.shown import (
@@ -158,9 +159,21 @@ def views_of(inside: Inside) -> tuple[str, ...]:
     return tuple(name for name, view in VIEWS.items() if view.holds(inside))
 
 
+def draw_preparing() -> None:
+    """Draw a message in place of the chart, which is as wide as the last one."""
+    with _frame():
+        st.caption(":material/hourglass_top: Preparing the run …")
+
+
+def _frame() -> Any:
+    # The style sheet places the loss beside a single map.
+    return st.container(key="single_map" if session().single_map else "maps")
+
+
 def draw_inside(shown: Shown) -> str:
     """Draw the chosen view; return how to read its chart."""
-    with st.container(key="chart_attention"):
+    session().single_map = shown.choice.view == "attention" and len(shown.choice.heads) == 1
+    with _frame(), st.container(key="chart_attention"):
         if shown.choice.view not in views_of(shown.inside):
             st.caption(":material/hourglass_top: Computing …")
             return ""
