@@ -65,18 +65,13 @@ def hosted_server(tmp_path_factory, home):
 
 @pytest.fixture
 def visitor(new_page, hosted_server):
-    """Opens the Train page for another visitor, with a run set up that outlasts the test.
-
-    It is slow, so that the others' pages have the machine.
-    """
+    """Opens the Train page for another visitor, with the settings of a long run."""
 
     def open_train():
         train = TrainPage(new_page())
         # Not until all is loaded, which takes long while others train: until it can be used.
-        train.page.goto(hosted_server.url + QUICK, wait_until="commit")
+        train.page.goto(f"{hosted_server.url}{QUICK}&steps={_LONG}", wait_until="commit")
         train.wait_for("idle")
-        train.fill("steps", _LONG)
-        train.choose("run_speed", "10 steps/s")
         return train
 
     return open_train
@@ -95,6 +90,9 @@ def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
     status = sweep.locator(".st-key-sweep_status")
     expect(start).to_be_enabled(timeout=_PATIENCE)
     first, second = visitor(), visitor()
+    # Slow, so that it outlasts the test and the others' pages have the machine.
+    for train in (first, second):
+        train.choose("run_speed", "10 steps/s")
     _start(first)
     start.click()
     expect(status).to_contain_text("waiting: place 1 in the queue")

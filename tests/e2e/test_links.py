@@ -68,13 +68,13 @@ def test_the_address_follows_the_controls_on_every_page_and_back_undoes(bench, n
     # One press of Back, one page.
     bench.page.go_back()
     bench.page.get_by_role("heading", name="Glossary", exact=True).wait_for()
-    lesson = _open(new_page(), server, {"temperature_of_logits": "1.25"}, "softmax_scaling")
+    lesson = _open(new_page(), server, {"step_stage": "scores"}, "step_by_step")
     expect(lesson.page.get_by_text("In code").last).to_be_visible()
     lesson.settle()
     go_to(lesson.page, "Lessons", "Glossary")
     _wait_for_address(lesson, "v", "2")
-    go_to(lesson.page, "Lessons", "Softmax scaling")
-    for key, value in (("v", "2"), ("temperature_of_logits", "1.25")):
+    go_to(lesson.page, "Lessons", "Step by step")
+    for key, value in (("v", "2"), ("step_stage", "scores")):
         _wait_for_address(lesson, key, value)
 
 
@@ -119,6 +119,6 @@ def test_a_link_to_a_term_scrolls_there_and_every_page_leads_to_the_glossary(new
     page.get_by_test_id("stMain").get_by_role("link", name="dependence", exact=True).last.click()
     expect(heading.filter(has_text="dependence")).to_be_in_viewport()
     expect(heading.filter(has_text="total variation")).not_to_be_in_viewport()
-    go_to(page, "Lessons", "Softmax scaling")
+    go_to(page, "Lessons", "Step by step")
     page.get_by_test_id("stMain").get_by_role("link", name="Glossary").click()
     page.get_by_role("heading", name="Glossary", exact=True, level=1).wait_for()
