@@ -131,4 +131,10 @@ def built(setting):
 
 def run(model, tokens=TOKENS, queries=None, **capture):
     queries = range(len(tokens)) if queries is None else queries
-    return model(jnp.array(tokens), jnp.array(queries), **capture)
+    return _call(model, jnp.array(tokens), jnp.array(queries), **capture)
+
+
+# Op by op each part of a model would compile alone.
+@eqx.filter_jit
+def _call(model, tokens, queries, **capture):
+    return model(tokens, queries, **capture)
