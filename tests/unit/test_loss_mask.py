@@ -3,6 +3,7 @@
 import dataclasses
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -108,17 +109,17 @@ def test_one_token_of_each_sequence_is_asked():
 def test_training_minimises_the_loss_of_the_asked_token_alone():
     setup = prepare(EXPERIMENT)
     batch = setup.source.draw(jax.random.key(1))
+    loss_of = eqx.filter_jit(sequence_loss)
+    call = eqx.filter_jit(lambda model, tokens, queries: model(tokens, queries))
     for tokens, mask in zip(batch.tokens[:5], batch.loss_mask[:5], strict=True):
         example = as_examples(tokens[None], mask[None])
         one = jax.tree.map(lambda part: part[0], example)
-        found = sequence_loss(setup.state.model, one, loss="next", readout="last")
+        found = loss_of(setup.state.model, one, loss="next", readout="last")
         place = answers(tokens[None])[0]
-        logits = setup.state.model(tokens[:-1], jnp.arange(tokens.size - 1))[0]
+        logits = call(setup.state.model, tokens[:-1], jnp.arange(tokens.size - 1))[0]
         expected = -jax.nn.log_softmax(logits[place - 1])[tokens[place]]
         np.testing.assert_allclose(found.objective, expected, rtol=1e-5)
-        every = sequence_loss(
-            setup.state.model, one, loss="next", readout="last", loss_tokens="all"
-        )
+        every = loss_of(setup.state.model, one, loss="next", readout="last", loss_tokens="all")
         rows = jax.nn.log_softmax(logits)
         mean = -np.mean([rows[at, token] for at, token in enumerate(tokens[1:].tolist())])
         np.testing.assert_allclose((every.objective, every.nll), (mean, expected), rtol=1e-5)
@@ -135,7 +136,8 @@ def test_the_test_is_that_of_the_asked_tokens(data):
     found = evaluate(
         model, setup.test, readout="last", loss_mask=setup.loss_mask, exact=setup.exact
     )
-    logits = jax.vmap(lambda tokens: model(tokens, jnp.arange(6))[0])(setup.test[:, :-1])
+    read = jax.jit(jax.vmap(lambda tokens: model(tokens, jnp.arange(6))[0]))
+    logits = read(setup.test[:, :-1])
     rows, place = np.arange(len(test)), answers(test)
     log_probs = np.asarray(jax.nn.log_softmax(logits))[rows, place - 1]
     answer = test[rows, place]

@@ -41,11 +41,13 @@ def mixed(request):
     return model, sequences, np.array(own)
 
 
+mixed_quickly = eqx.filter_jit(mixed_in)
+loss_quickly = eqx.filter_jit(sequence_loss)
+
+
 def mix(model, sequences, share, key=0):
     examples = as_examples(sequences, loss_mask_of(TASK, sequences))
-    return np.asarray(
-        eqx.filter_jit(lambda e: mixed_in(model, e, share=share, key=jr.key(key)))(examples)
-    )
+    return np.asarray(mixed_quickly(model, examples, share=jnp.float32(share), key=jr.key(key)))
 
 
 @pytest.mark.slow
@@ -76,8 +78,8 @@ def test_what_is_read_is_asked_for_the_true_tokens(mixed):
         lambda leaf: leaf[0], as_examples(sequences, loss_mask_of(TASK, sequences))
     )
     visible = jnp.array([1, 2, 3, 0, 5])
-    found = sequence_loss(model, example, loss="next", readout="last", visible=visible)
-    logits = np.asarray(model(visible, jnp.arange(LENGTH))[0], np.float64)
+    found = loss_quickly(model, example, loss="next", readout="last", visible=visible)
+    logits = np.asarray(eqx.filter_jit(model)(visible, jnp.arange(LENGTH))[0], np.float64)
     log_probs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     true = np.asarray(example.tokens)
     expected = -np.mean([log_probs[place - 1, true[place]] for place in range(GIVEN, LENGTH + 1)])
@@ -95,10 +97,12 @@ def test_the_probability_rises_from_0_with_the_steps():
     _, losses = advance(state, setup.source, mixed, key=setup.key, steps=1)
     examples = setup.source.draw(jr.fold_in(setup.key, step))
     own_key = jr.fold_in(jr.fold_in(setup.key, 2**31 - 1), step)
-    visible = mixed_in(state.model, examples, share=3 / 4, key=own_key)
-    each = jax.vmap(
-        lambda example, read: sequence_loss(
-            state.model, example, loss="next", readout="last", visible=read
+    visible = mixed_quickly(state.model, examples, share=jnp.float32(3 / 4), key=own_key)
+    each = jax.jit(
+        jax.vmap(
+            lambda example, read: sequence_loss(
+                state.model, example, loss="next", readout="last", visible=read
+            )
         )
     )(examples, visible)
     assert losses.nll[0] == pytest.approx(float(each.nll.mean()), rel=1e-5)

@@ -1,6 +1,7 @@
 """Heads of models with a source: replaced, removed, given the true alignment, and by hand."""
 
 import dataclasses
+import functools
 
 import equinox as eqx
 import jax
@@ -36,14 +37,21 @@ FAMILIES = {
 every_family = pytest.mark.parametrize("name", FAMILIES)
 
 
+# Op by op each part of a model would compile alone.
+@functools.cache
+@eqx.filter_jit
 def build(name):
     options = FAMILIES[name]
     return options.build(vocab=VOCAB, length=LENGTH, key=jax.random.key(1), source=SOURCE)
 
 
+@eqx.filter_jit
+def _read(model, tokens):
+    return model(tokens, jnp.arange(SOURCE - 1, LENGTH))[0]
+
+
 def target_logits(model):
-    read = eqx.filter_jit(lambda model, tokens: model(tokens, jnp.arange(SOURCE - 1, LENGTH))[0])
-    return np.asarray(read(model, jnp.array(TOKENS)))
+    return np.asarray(_read(model, jnp.array(TOKENS)))
 
 
 @pytest.mark.slow
