@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from attnlab.configuration.options import OptionError
+from attnlab.configuration.records import to_record
 from attnlab.generators import GENERATORS
 from attnlab.training.experiment import from_json_record
 from attnlab.training.presets import PRESETS
@@ -84,18 +86,25 @@ def test_options_replace_those_of_the_preset(run, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_family_is_trained_as_it_does_well_with_unless_asked_otherwise(run):
+def test_a_family_is_trained_as_it_does_well_with_unless_asked_otherwise(run, monkeypatch):
+    seen = []
+
+    def refuse(begun, *_, **__):
+        seen.append(to_record(begun.experiment.training))
+        raise OptionError("steps", 20, "too many for this test", "Choose none")
+
+    # What a run begins with is known before its first step.
+    monkeypatch.setattr("attnlab.command_line.train_command.train_run", refuse)
     small = ("train", "--json", "--length", "4", "--steps", "20", "--test-size", "100")
     usual = {"data": "fresh", "batch": 256, "steps": 20}
     general = {"data": "fixed", "batch": 100, "steps": 20}
     for model, expected in (("transformer", usual), ("gru", general)):
-        status, out, _ = run(*small, "--model", model)
-        assert status == 0
-        training = json.loads(out)["experiment"]["training"]
-        assert {name: training[name] for name in expected} == expected
+        status, _, err = run(*small, "--model", model)
+        assert (status, "too many for this test" in err) == (2, True)
+        assert {name: seen[-1][name] for name in expected} == expected
     # A preset has a training of its own.
-    status, out, _ = run(*small, "--preset", "corrected-markov", "--model", "transformer")
-    assert json.loads(out)["experiment"]["training"]["data"] == "fixed"
+    run(*small, "--preset", "corrected-markov", "--model", "transformer")
+    assert (len(seen), seen[-1]["data"]) == (3, "fixed")
 
 
 @pytest.mark.slow
