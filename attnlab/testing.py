@@ -282,7 +282,10 @@ def check_model(
 
     """
     key = jr.key(seed)
-    model = _off_its_start(options.build(vocab=vocab, length=length, key=key, **build), key)
+    # Compiled as a whole: every operation alone would be a program of its own.
+    model = eqx.filter_jit(
+        lambda: _off_its_start(options.build(vocab=vocab, length=length, key=key, **build), key)
+    )()
     drawn = jr.randint(jr.fold_in(key, 1), (length,), 0, vocab)
     visible, queries = drawn if tokens is None else jnp.asarray(tokens), jnp.arange(length)
     if not options.every_position:
@@ -330,7 +333,8 @@ def _off_its_start(model: AbstractModel, key: Array) -> AbstractModel:
 def _check_batch(
     model: AbstractModel, tokens: Array, queries: Array, logits: Float[Array, "query vocab"]
 ) -> None:
-    batch = jax.vmap(lambda one: model(one, queries)[0])(jnp.stack([tokens, tokens[::-1]]))
+    call = jax.jit(jax.vmap(lambda one: model(one, queries)[0]))
+    batch = call(jnp.stack([tokens, tokens[::-1]]))
     np.testing.assert_allclose(batch[0], logits, atol=1e-5, err_msg="logits differ in a batch")
     with jax.disable_jit():
         plain = model(tokens, queries)[0]
