@@ -189,7 +189,7 @@ def test_the_advice_leads_from_the_published_head_to_what_can_be_learned():
     With some seeds a step learns less, or the last run stays in a local minimum. Which seeds these
     are depends on how the processor rounds: one of two must do.
     """
-    assert any(map(_leads_to_the_best, (6, 2)))
+    assert any(map(_leads_to_the_best, (2, 6)))
 
 
 def _leads_to_the_best(seed):
