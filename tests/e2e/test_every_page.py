@@ -174,10 +174,12 @@ def _each_section(page: Page) -> Iterator[str]:
     """Open one section after another; give the place of what is new, first the whole page."""
     sections = page.locator(_SECTIONS)
     for at in range(sections.count()):
-        # Without this, the checks may begin before the section is drawn.
-        page.evaluate(_WATCH)
-        sections.nth(at).click()
-        page.evaluate("() => window.drawnAnew")
+        # The first is open, and a click on it draws nothing.
+        if at:
+            # Without this, the checks may begin before the section is drawn.
+            page.evaluate(_WATCH)
+            sections.nth(at).click()
+            page.evaluate("() => window.drawnAnew")
         # Streamlit's colours of a choice that was clicked last have too little contrast.
         page.evaluate("() => document.activeElement.blur()")
         page.mouse.move(0, 0)
