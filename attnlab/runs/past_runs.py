@@ -3,8 +3,11 @@
 import math
 from collections.abc import Collection, Sequence
 
+from attnlab.runs.differences import changes_between
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment
+from attnlab.training.presets import PRESETS
 
 MOST_RECENT = 5
 # Each holds up to `MOST_CHECKPOINTS` models, so a session must not accumulate them.
@@ -14,6 +17,15 @@ MOST_PINNED = 10
 def name_of(entry: RunSummary) -> str:
     """Return the user's name for a run of a library, or its number there."""
     return entry.name or f"run {entry.number}"
+
+
+def short_name(experiment: Experiment, before: Experiment | None) -> str:
+    """Return the short name of a preset, or the first setting that differs from the run before."""
+    preset = next((each for each in PRESETS.values() if each.matches(experiment)), None)
+    if preset is not None and not preset.matches(before):
+        return preset.short
+    changes = () if before is None else changes_between(before, experiment)
+    return f"{changes[0].label} {changes[0].after}" if changes else experiment.model.name
 
 
 def with_run(

@@ -112,6 +112,24 @@ def test_the_coloured_button_is_what_to_do_next(app):
     assert coloured() == {"run_start"}
 
 
+def test_a_run_has_one_name_in_the_chart_the_table_and_the_walk(app):
+    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
+    assert _run(app).wait(_PATIENCE)
+    _open(app, _run(app).experiment)
+    for seed in (3, 4):
+        app.number_input(key="seed").set_value(seed).run()
+        app.button(key="run_start").click().run()
+        assert _run(app).wait(_PATIENCE)
+    app.session_state["runs"] = True
+    app.run()
+    names = ["transformer", "seed 3"]
+    assert list(app.dataframe[0].value["run"]) == [*names, "seed 4 (current run)"]
+    (table,) = _charts(app)[0].drawing.tables.values()
+    assert set(names) < set(table["series"])
+    (walk,) = _until(app, lambda: [each for each in app.markdown if "Learned: " in each.value])
+    assert re.sub(r" \d+ %", "", walk.value) == "Learned: transformer → seed 3 → **seed 4**"
+
+
 def test_another_process_brings_its_own_lines(app):
     app.slider(key="length").set_value(4)
     for process in (Markov(), DotMod()):

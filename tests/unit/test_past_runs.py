@@ -8,10 +8,11 @@ from attnlab.generators import DotMod, NDays
 from attnlab.models import AttentionOptions, LinearOptions, TransformerOptions
 from attnlab.positions import Scalar
 from attnlab.runs.differences import changes_between, differing_settings, label_of_change
-from attnlab.runs.past_runs import MOST_RECENT, gap_between, steps_to, with_run
+from attnlab.runs.past_runs import MOST_RECENT, gap_between, short_name, steps_to, with_run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
+from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
 
 _FIRST = Experiment()
@@ -50,6 +51,15 @@ def test_a_change_names_the_setting_as_its_control_does():
     after = dataclasses.replace(before, model=TransformerOptions(d_attn=16, mlp_width=0))
     texts = [str(change) for change in changes_between(before, after)]
     assert texts == ["d_attn 8 → 16", "MLP width 48 → 0"]
+
+
+def test_a_run_is_named_by_its_preset_or_by_what_changed():
+    preset = PRESETS["published-markov-linear"].experiment
+    assert short_name(preset, _FIRST) == "published linear"
+    again = dataclasses.replace(preset, seed=3)
+    assert short_name(again, None) == "published linear"
+    assert short_name(again, preset) == "seed 3"
+    assert short_name(dataclasses.replace(preset, length=7), None) == "linear"
 
 
 def test_only_what_differs_is_a_column():

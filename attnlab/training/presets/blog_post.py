@@ -186,8 +186,8 @@ def _weather_presets() -> dict[str, Preset]:
             presets[f"{process}-{number}-{switch.name}"] = Preset(
                 "Switches",
                 f"{process} {number}: {switch.says}",
-                f"Switch {number} of {len(_SWITCHES)} on the way from published to solved. "
-                f"Accuracy {before:.3f} before, {accuracy:.3f} after (means over seeds).",
+                f"Switch {number} of {len(_SWITCHES)} from published to solved. Mean accuracy over "
+                f"seeds: {before:.3f} without it, {accuracy:.3f} with it.",
                 experiment,
                 of_post=True,
             )

@@ -14,6 +14,7 @@ from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
 from attnlab.runs.library import Library
 from attnlab.runs.run_summary import RunSummary
+from attnlab.training.experiment import Experiment
 from attnlab.ui.core.server import hosted, memory
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Session:
         pinned_runs: Numbers of past runs that stay when newer runs come; the first of these runs is
             the baseline of all others.
         autosaves: Autosaves of past runs, by run number.
+        run_names: Names of advised and restored runs, by experiment.
         commands: Buttons pressed since the last rerun of the Train page.
         replayed_step: The step that a replay shows, or None.
         jobs: Background jobs by name.
@@ -63,6 +65,7 @@ class Session:
     hidden_runs: set[int] = dataclasses.field(default_factory=set)
     pinned_runs: set[int] = dataclasses.field(default_factory=set)
     autosaves: dict[int, Autosave] = dataclasses.field(default_factory=dict)
+    run_names: dict[Experiment, str] = dataclasses.field(default_factory=dict)
     commands: list[str] = dataclasses.field(default_factory=list)
     replayed_step: int | str | None = None
     jobs: dict[str, Job] = dataclasses.field(default_factory=dict)

@@ -1,6 +1,7 @@
 """The library of a browser session, and the autosave of its runs."""
 
 import dataclasses
+import itertools
 import os
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ import streamlit as st
 from attnlab.configuration.options import OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.library import Library, LibraryError, Query, library_folder
-from attnlab.runs.past_runs import name_of, with_run
+from attnlab.runs.past_runs import short_name, with_run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.server import hosted, shared_runs, work_queue
@@ -153,7 +154,7 @@ def shelve_run(run: LiveRun) -> None:
         return
     current.runs_shelved += 1
     number = current.runs_shelved
-    numbered = dataclasses.replace(summary, number=number)
+    numbered = dataclasses.replace(summary, number=number, name=current_name(run))
     current.past_runs = with_run(current.past_runs, numbered, current.pinned_runs)
     current.autosaves[number] = run.autosave
     there = {past.number for past in current.past_runs}
@@ -161,17 +162,18 @@ def shelve_run(run: LiveRun) -> None:
     current.pinned_runs &= there
 
 
-def past_runs() -> tuple[RunSummary, ...]:
-    """Return the runs before the current one, each with its name in the library."""
-    saved = {number: autosave.kept for number, autosave in session().autosaves.items()}
-    return tuple(
-        dataclasses.replace(run, name=run.name or _name_in_library(run, saved.get(run.number)))
-        for run in session().past_runs
-    )
+def current_name(run: LiveRun) -> str:
+    """Return the name of the current run, which it keeps as a past run.
 
-
-def _name_in_library(run: RunSummary, entry: RunSummary | None) -> str:
-    return f"unsaved run {run.number}" if entry is None else name_of(entry)
+    It is the user's, or that of the advice that led to the run, or `short_name`.
+    """
+    past, kept = session().past_runs, run.autosave.kept
+    before = past[-1].experiment if past else None
+    name = "" if kept is None else kept.name
+    name = name or session().run_names.get(run.experiment) or short_name(run.experiment, before)
+    taken = {each.name for each in past}
+    free = (f"{name} ({count})" for count in itertools.count(2))
+    return name if name not in taken else next(each for each in free if each not in taken)
 
 
 def remove_run(number: int) -> None:
@@ -185,5 +187,6 @@ def return_to(run: LiveRun, chosen: RunSummary) -> None:
     """Shelve the current run and resume a past run, which is saved in the same row as before."""
     shelve_run(run)
     autosave = session().autosaves.get(chosen.number)
+    session().run_names[chosen.experiment] = chosen.name
     remove_run(chosen.number)
     run.resume(present(chosen.run), autosave=autosave, seconds=chosen.seconds)

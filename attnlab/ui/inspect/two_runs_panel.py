@@ -12,7 +12,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.uploads import draw_upload, take_run_file
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text
-from attnlab.ui.core.session_library import past_runs
+from attnlab.ui.core.session import session
 from attnlab.ui.inspect.maps_panel import (
     KEY_AND_QUERY,
     Cells,
@@ -47,7 +47,7 @@ def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarr
 
 
 def _draw_run_choice(experiment: Experiment) -> Run | None:
-    past = {run.number: run for run in past_runs()}
+    past = {run.number: run for run in session().past_runs}
     choice = st.selectbox(
         "other run",
         [*past, _FILE],

@@ -30,7 +30,7 @@ from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while
 from attnlab.ui.core.outside import as_message, draw_error
 from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import past_runs, session_run
+from attnlab.ui.core.session_library import session_run
 from attnlab.ui.library.place import (
     draw_continue_offer,
     draw_library_problem,
@@ -167,9 +167,9 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     cursor = None if moment is None or moment.is_now else moment.step
     with curve:
         if not draw_welcome():
-            past = [each for each in past_runs() if each.experiment != seen.experiment]
+            past = [each for each in session().past_runs if each.experiment != seen.experiment]
             draw_loss(seen, rungs, cursor, past, over_seeds, logarithmic=logarithmic)
-            draw_walk(seen, None if moment is None else moment.evaluation)
+            draw_walk(run, seen, None if moment is None else moment.evaluation)
     with inside:
         if within is None:
             draw_preparing()

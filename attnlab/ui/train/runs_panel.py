@@ -13,7 +13,7 @@ from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
 from attnlab.runs.history import to_csv
-from attnlab.runs.past_runs import MOST_PINNED, gap_between, name_of, steps_to
+from attnlab.runs.past_runs import MOST_PINNED, gap_between, steps_to
 from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.script import to_script
 from attnlab.runs.storage import Run, to_bytes
@@ -23,7 +23,7 @@ from attnlab.ui.core.display import draw_button, draw_download
 from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import past_runs, remove_run, return_to, shelve_run
+from attnlab.ui.core.session_library import current_name, remove_run, return_to, shelve_run
 from attnlab.ui.train.loss_panel import TARGET, target_of
 from attnlab.ui.train.repeat import row_over_seeds
 
@@ -32,7 +32,7 @@ _CURRENT = "(current run)"
 
 def draw_runs(run: LiveRun) -> None:
     """Draw a table of the past runs and the current run, with actions on a selected past run."""
-    past = past_runs()
+    past = session().past_runs
     title = f"Runs so far: {len(past) + 1}" if past else "Runs so far"
 
     @panel(title, key="runs", icon="stacked_line_chart")
@@ -72,13 +72,12 @@ def draw_runs(run: LiveRun) -> None:
 def _table(past: tuple[RunSummary, ...], current: LiveRun) -> pd.DataFrame:
     """Return one row per run: name, changed settings, results, and all settings that differ."""
     pinned, hidden = session().pinned_runs, session().hidden_runs
-    saved: RunSummary | None = current.autosave.kept
     names = [
         *(
             "📌 " * (run.number in pinned) + "🚫 " * (run.number in hidden) + run.name
             for run in past
         ),
-        _CURRENT if saved is None else f"{name_of(saved)} {_CURRENT}",
+        f"{current_name(current)} {_CURRENT}",
     ]
     runs = (*past, current.summary())
     experiments = [*(run.experiment for run in past), current.experiment]
@@ -143,7 +142,7 @@ def _draw_actions(run: LiveRun, chosen: RunSummary) -> None:
             "name",
             chosen.name,
             key=f"run_name_{number}",
-            max_chars=24,
+            max_chars=40,
             width=200,
             on_change=_rename,
             args=(number,),
@@ -170,7 +169,7 @@ def _draw_actions(run: LiveRun, chosen: RunSummary) -> None:
 
 def _rename(number: int) -> None:
     name, current = st.session_state[f"run_name_{number}"].strip(), session()
-    if not name or name in {run.name for run in past_runs() if run.number != number}:
+    if not name or name in {run.name for run in current.past_runs if run.number != number}:
         draw_toast(f"`name` is {quoted(name)}: empty or taken. Choose another.")
         return
     try:
