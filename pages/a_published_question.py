@@ -10,8 +10,8 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("A published question", anchor=False)
 st.markdown(
-    "The blog post “Understanding what self-attention is doing” (May 2023) finds that a linear "
-    "model beats an attention head on weather sequences. Here the best possible accuracy "
+    "**Does attention lose to a linear model?** The blog post “Understanding what self-attention "
+    "is doing” (May 2023) finds that it does on weather sequences. Here the best possible accuracy "
     f"({link_to('ceiling')}) is known, so you can see what both models miss, and why."
 )
 

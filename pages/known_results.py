@@ -4,6 +4,7 @@ import streamlit as st
 
 from attnlab.known_results import KNOWN_RESULTS
 from attnlab.ui.compare.known_results import draw_gallery, draw_overview
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -11,7 +12,9 @@ st.title("Known results", anchor=False)
 st.markdown(
     "Each card is a published claim about small models, with runs of attnlab that check it. "
     "Dots are runs with different seeds, a grey band is a claimed range, and ◇ is a published "
-    "number."
+    f"number. Axes use terms of the Glossary: {link_to('exact match')}, {link_to('floor')}, "
+    f"{link_to('nat', 'nats')}, {link_to('prefix match')}, {link_to('unigram')}, "
+    f"{link_to('explained variance', 'R²')}."
 )
 draw_overview(KNOWN_RESULTS.values())
 draw_gallery([*KNOWN_RESULTS.values()])

@@ -177,7 +177,7 @@ def swept_chart(
     ends = {"values": domain, "form": number, "length": 120}
     return heatmap(
         table,
-        x=side(alt.X, "across", f"{titles[0]} →", across),
+        x=side(alt.X, "across", f"{titles[0]} →", across, orient="top"),
         y=side(alt.Y, "down", f"← {titles[1]}", down),
         colour=shade("value", title, SHARES, domain, **ends),
         tooltip=[

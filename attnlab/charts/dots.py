@@ -226,13 +226,11 @@ def _dots(
         mean.mark_point(filled=True, shape="diamond", size=110, opacity=1, color=HUES.learned),
     ]
     if published is not None:
-        # On a phone there is no room for this legend beside the other.
-        legend = alt.Legend(orient="bottom", columns=columns)
         kinds, shapes = (ENGLISH, JAPANESE), ("square", "triangle-up")
         marks = alt.Chart(published).encode(
             x=x("value:Q"),
             y=y("place:Q"),
-            shape=by_name(alt.Shape, "post", kinds, shapes, legend=legend),
+            shape=by_name(alt.Shape, "post", kinds, shapes, legend=None),
             tooltip=[tip("setting:N"), tip("post:N", " "), tip("value:Q", title_of(figure), ".3f")],
         )
         look = {"size": 90, "strokeWidth": 2, "filled": False, "opacity": 1}

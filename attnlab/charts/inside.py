@@ -28,7 +28,7 @@ TRUTH = "truth"
 _HUES = MappingProxyType(
     {
         "true": HUES.truth,
-        "injected belief": HUES.truth,
+        "chosen belief": HUES.truth,
         "exact belief": HUES.training,
         "model": HUES.learned,
     }

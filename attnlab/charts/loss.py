@@ -17,11 +17,9 @@ from attnlab.charts.lines import (
     Scale,
     by_name,
     distinct,
-    legend_columns,
     level_table,
     lines_chart,
     series_table,
-    top_legend,
 )
 from attnlab.charts.style import HUES
 from attnlab.comparisons.intervals import FEWEST_FOR_BAND, CurveOverSeeds
@@ -39,6 +37,8 @@ _MOST_SEEDS = 10
 _PAST_OPACITY = 0.4
 # The share of the steps whose losses may be cut off by the axis.
 _BEGINNING = 0.02
+# Pixels of a name in the legend.
+_MOST_LEGEND = 110
 # Dash patterns of earlier runs, which thus differ in more than colour.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 
@@ -196,14 +196,19 @@ def loss_chart(
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
     # Known losses have their names at their lines.
     named = [name for name in series if name != _TRUTH]
-    legend = top_legend(
+    # Names of many runs above the chart would leave no height to the curves.
+    place = {"orient": "right", "columns": 1} if past else {"orient": "top"}
+    legend = alt.Legend(
         values=named,
         symbolType="stroke",
         symbolStrokeWidth=3,
         symbolSize=300,
+        symbolOpacity=1,
+        labelLimit=_MOST_LEGEND,
+        rowPadding=1,
         offset=2,
         padding=0,
-        columns=legend_columns(named),
+        **place,
     )
     colours = [HUES.training, HUES.learned, HUES.truth, *(colour for _, colour in past)]
     colour = by_name(alt.Color, "series", series, colours, legend=legend)
@@ -239,11 +244,17 @@ def loss_chart(
     def only(name: str) -> alt.Chart:
         return upright.transform_filter(alt.datum.series == name)
 
-    def labels(wanted: str, **where: Any) -> alt.Chart:
-        end = only(_TRUTH).transform_filter("datum.step > 0").transform_filter(wanted)
-        look = {"align": "right", "dx": -4, "color": HUES.truth, **where}
-        return end.encode(y=nats, text="label:N").mark_text(**look)
-
+    # The floor is named below its line, so that names are readable where lines meet. A layer for it
+    # alone would be empty until it is known, of which browsers are warned.
+    is_floor = "indexof(datum.label, 'floor') == 0"
+    labels = only(_TRUTH).transform_filter("datum.step > 0").encode(y=nats, text="label:N")
+    labels = labels.mark_text(
+        align="right",
+        dx=-4,
+        color=HUES.truth,
+        baseline=alt.ExprRef(f"{is_floor} ? 'top' : 'bottom'"),
+        dy=alt.ExprRef(f"{is_floor} ? 3 : -3"),
+    )
     is_past = alt.FieldOneOfPredicate("series", [name for name, _ in runs])
     is_test, is_training = alt.datum.series == _TEST, alt.datum.series == _TRAIN
     opacity = alt.when(is_past).then(alt.value(_PAST_OPACITY))
@@ -263,14 +274,11 @@ def loss_chart(
         band.encode(y=y("low:Q"), y2="high:Q").mark_area(color=HUES.sampled, opacity=0.2),
         each.mark_line(color=HUES.sampled, strokeWidth=0.8, opacity=0.5),
     ] * seeds
-    is_floor = "(indexof(datum.label, 'floor') == 0)"
     change = [tip("label:N", "changed"), tip("step:Q")]
     return alt.layer(
         *over_seeds,
         lines.mark_line(clip=True),
-        # Labels on opposite sides of their lines, so that both are readable where the lines meet.
-        labels(f"!{is_floor}", baseline="bottom", dy=-3),
-        labels(is_floor, baseline="top", dy=3),
+        labels,
         # The steps at which settings were changed during the run.
         only(_CHANGE).mark_rule(strokeDash=[2, 2], color=HUES.cursor),
         only(_CHANGE)

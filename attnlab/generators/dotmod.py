@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import Finding, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.stream import (
@@ -70,8 +71,8 @@ class DotMod(AbstractGenerator):
     def rule_in_words(self, length: int) -> str:
         counting = "cloudy" if self.variant == "described" else "rainy"
         return (
-            f"Each of the last {self.n} days has a fixed weight, 0 to 3. The weights of {counting} "
-            f"days, summed modulo 3, decide day {length + 1}."
+            f"Each of the last {self.n} days has weight 0, 1 or 2. The sum over {counting} days, "
+            f"modulo 3, decides day {length + 1} in {show_percent(1 - self.noise)} of cases."
         )
 
     def findings(self, length: int) -> Iterator[Finding]:

@@ -42,6 +42,7 @@ RESULT = KnownResult(
             _label(ATTENTION, _LONG),
             "exact_match",
             least=0.9,
+            most=1.0,
         ),
     ),
     differs="Both papers translate English into French. Here a network sorts cards by rank, and "

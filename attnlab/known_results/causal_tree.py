@@ -61,6 +61,7 @@ RESULT = KnownResult(
             _LABEL,
             _PARENTS,
             least=0.8,
+            most=1.0,
         ),
         Check("The loss is at most 0.02 nats above the floor.", _LABEL, "excess", most=0.02),
     ),

@@ -87,6 +87,7 @@ RESULT = KnownResult(
             "two layers",
             _MATCH,
             least=0.5,
+            most=1.0,
         ),
         Check(
             "With one layer, no head has more than half of its attention there.",

@@ -286,7 +286,7 @@ class LiveRun:
             setup = setup or prepare(experiment)
             state = state or setup.state
             compiling = _compile_steps_aside(experiment)
-            self._say(job, "testing the initial weights")
+            self._say(job, f"testing the {'saved' if progress.step else 'initial'} weights")
             with self._of(job):
                 progress.setup = setup
             if progress.step > 0:

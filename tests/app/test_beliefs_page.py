@@ -75,10 +75,11 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     values = {each.label: float(each.value.split()[0]) for each in app.metric}
     parts = values["not represented (nats)"] + values["represented, not used (nats)"]
     assert values["gap to the floor (nats)"] == pytest.approx(parts, abs=2e-4)
-    (steered,) = [each.value for each in app.table if "KL, exact, grid" in each.value]
+    (steered,) = [each.value for each in app.table if "to exact belief" in each.value]
+    assert "to exact belief, evenly spaced" in steered
     assert steered["prediction"].tolist()[0] == "after steering"
-    # Without steering, no injected belief changes the prediction.
-    assert "±" not in steered["KL, exact"].iloc[2]
+    # Without steering, no chosen belief changes the prediction.
+    assert "±" not in steered["to exact belief"].iloc[2]
     before = texts(app)
     app.segmented_control(key="belief_site").set_value("embedding")
     app.select_slider(key="belief_position").set_value(4).run()
@@ -110,8 +111,8 @@ def test_five_states_with_noise_and_every_target(app):
     app.select_slider(key="belief_position").set_value(2).run()
     assert "The other 2 corners are at the centre" in texts(app)
     # A place among five states is no single belief, so that there is no grid of them.
-    (steered,) = [each.value for each in app.table if "KL, exact" in each.value]
-    assert "KL, exact, grid" not in steered
+    (steered,) = [each.value for each in app.table if "to exact belief" in each.value]
+    assert "to exact belief, evenly spaced" not in steered
     assert "over 4 beliefs after sequences." in texts(app)
     target = app.selectbox(key="belief_target")
     assert target.options == [*TARGETS]

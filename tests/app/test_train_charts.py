@@ -44,10 +44,10 @@ def _charts(app):
 
 def test_a_new_visitor_starts_a_run_with_one_click(monkeypatch):
     app, started = AppTest.from_file(APP, default_timeout=60).run(), []
-    # The cards have the names that the menu of presets has.
+    # The cards have the names that the menu of presets has after the first, which Start starts.
     menu = app.selectbox(key="preset").options
     cards = [each.label for each in app.button if str(each.key).startswith("welcome_")]
-    assert [f"Start here · {card}" for card in cards] == menu[1 : 1 + len(cards)]
+    assert [f"Start here · {card}" for card in cards] == menu[2 : 2 + len(cards)]
     monkeypatch.setattr(LiveRun, "start", lambda run: started.append(run.experiment))
     app.button(key="welcome_cards-encoder-decoder").click().run()
     assert not app.exception
@@ -110,6 +110,17 @@ def test_the_coloured_button_is_what_to_do_next(app):
     assert coloured() <= {"advice"}
     app.number_input(key="seed").set_value(3).run()
     assert coloured() == {"run_start"}
+
+
+def test_a_finished_run_whose_test_is_computed_is_loading(app, monkeypatch):
+    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
+    assert _run(app).wait(_PATIENCE)
+    loading = dataclasses.replace(_run(app).snapshot(), state="compiling")
+    monkeypatch.setattr(LiveRun, "snapshot", lambda run: loading)
+    app.run()
+    (status,) = [each.value for each in app.markdown if "of 2" in each.value]
+    assert "loading" in status
+    assert "compiling" not in status
 
 
 def test_a_run_has_one_name_in_the_chart_the_table_and_the_walk(app):

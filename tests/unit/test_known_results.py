@@ -64,6 +64,12 @@ def test_each_rule_decides_both_ways_on_planted_numbers(name):
             assert verdict_on(check, of).says == says
 
 
+def test_the_claimed_range_of_a_share_ends_at_1():
+    known = KNOWN_RESULTS["bottleneck"]
+    drawing = charts.result_chart(known, shipped_numbers(known)[1])
+    assert drawing.tables["claimed"]["high"].max() == 1
+
+
 def test_a_difference_is_of_seeds_that_both_settings_have():
     claim = Check("more", "ours", "accuracy", least=0.0, minus="theirs")
     of = _of(0.5, 0.6, 0.7) | {"theirs": {"accuracy": {11: 0.2, 12: 0.9, 13: 0.1}}}

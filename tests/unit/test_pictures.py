@@ -1,5 +1,6 @@
 """Charts as files: what is in them, and that nothing of the process can get into them."""
 
+import json
 from xml.etree import ElementTree
 
 import numpy as np
@@ -30,6 +31,12 @@ def loss():
     history = history.with_test(0, Evaluation(1.2, 0.01, 0.3, 0.01))
     table = loss_table(history, known={"floor": 0.8}, last_step=30, latest=None, cursor=None)
     return loss_chart(table, last_step=30)
+
+
+def test_no_layer_waits_for_the_floor():
+    """A layer without rows has no extent, of which browsers are warned."""
+    layers = json.loads(loss().form)["layer"]
+    assert not any("floor" in json.dumps(each.get("transform", [])) for each in layers)
 
 
 def test_an_estimated_loss_is_labelled_with_its_error():

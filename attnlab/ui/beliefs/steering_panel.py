@@ -11,6 +11,7 @@ from attnlab.inspection.belief_probes import ProbeSetup, SiteProbe
 from attnlab.models import AbstractModel
 from attnlab.optimum.sequences import mean_and_error
 from attnlab.training.experiment import Experiment
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 
@@ -88,7 +89,7 @@ def draw_steering(
     with left:
         symbols = process.vocabulary.symbols
         shown = {
-            "injected belief": injected[number],
+            "chosen belief": injected[number],
             "exact belief": of_tokens[number],
             "model": found.probs[number],
         }
@@ -105,7 +106,7 @@ def draw_steering(
                 height=_CHART_HEIGHT,
             ),
             name="Steered prediction",
-            alt="The next token by the injected and the exact belief, and by the model after "
+            alt="The next token by the chosen and the exact belief, and by the model after "
             f"steering. {says}.",
         )
     with right:
@@ -114,13 +115,13 @@ def draw_steering(
             "after a random move of the same length": found.control,
             "without steering": np.broadcast_to(found.plain, injected.shape),
         }
-        grid = ", and over a grid of beliefs" * (on_grid > 0)
+        grid = ", and over evenly spaced beliefs" * (on_grid > 0)
         st.markdown(
-            "KL(prediction by a belief ‖ model) in nats, for the injected and the exact belief; "
-            "lower is better. Means ± one standard error over "
-            f"{len(beliefs) - on_grid:,} beliefs after sequences{grid}."
+            f"Distance of the model's prediction to that of a belief: {link_to('KL divergence')} "
+            "in nats. Steering should bring it near the chosen belief. Means ± one standard error "
+            f"over {len(beliefs) - on_grid:,} beliefs after sequences{grid}."
         )
-        parts = {"": slice(on_grid, None), ", grid": slice(on_grid)}
+        parts = {"": slice(on_grid, None), ", evenly spaced": slice(on_grid)}
         # Without digits by which equal values would have an error.
         apart = {
             f"{name}{where}": [
@@ -131,6 +132,6 @@ def draw_steering(
             ]
             for where, at in parts.items()
             if len(beliefs[at])
-            for name, exact in (("KL, injected", injected), ("KL, exact", of_tokens))
+            for name, exact in (("to chosen belief", injected), ("to exact belief", of_tokens))
         }
         st.table({"prediction": list(predictions)} | apart)

@@ -16,8 +16,7 @@ def draw_example_note(example: LiveRun, button: str) -> None:
     """Draw what the example is, and that the button of that label replaces it."""
     made = example.experiment
     st.info(
-        f"**Example run**: `{made.generator.name}`, {made.length} "
-        f"{made.generator.position_word}s, model `{made.model.name}`, trained for "
+        f"**Example run**: `{made.generator.name}`, model `{made.model.name}`, trained for "
         f"{made.training.steps:,} steps. It comes with attnlab. **{button}** replaces it with a "
         "run of your settings.",
         icon=":material/inventory_2:",

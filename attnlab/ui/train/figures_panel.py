@@ -177,7 +177,7 @@ def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: boo
         # Once a run has started, the sentence below the charts and its advice say more.
         if controls and not is_started:
             named = ", ".join(list(controls)[:_MOST_NAMED]) + " …" * (len(controls) > _MOST_NAMED)
-            parts.append(f":yellow-badge[:material/report: {named}: see below]")
+            parts.append(f":yellow-badge[:material/report: {named}: notes below the charts]")
         st.markdown(" ".join(parts))
 
 

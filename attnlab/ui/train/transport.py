@@ -196,8 +196,9 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
     total, step, word = snapshot.experiment.training.steps, snapshot.step, "step"
     if shown_step is not None:
         step, word = shown_step, "showing step"
-    # A run in the queue is not compiling yet.
-    named = "waiting" if snapshot.in_queue else snapshot.state
+    # A run in the queue is not compiling yet, and of a finished one only the test is.
+    is_loaded = snapshot.state == "compiling" and snapshot.step == total
+    named = "waiting" if snapshot.in_queue else "loading" if is_loaded else snapshot.state
     colour, icon = _BADGES[snapshot.state]
     # As wide at every step, so that nothing beside it moves.
     width = len(f"{total:,}")

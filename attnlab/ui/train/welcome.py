@@ -1,4 +1,4 @@
-"""Three runs that a new visitor starts with one click each."""
+"""What a new visitor does first: press Start, or start another experiment with one click."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,15 @@ from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_library, session_run
 
-# Icons of the start cards, and the page of a card that is not for Train.
-_ICONS = ("visibility", "extension", "playing_cards")
+# The start cards with their icons, and the page of a card that is not for Train. Start starts the
+# first preset.
+_ICONS = {"published-dotmod-attention": "extension", "cards-encoder-decoder": "playing_cards"}
 _PAGES = {"cards-encoder-decoder": PAGES / "sequence_to_sequence.py"}
 _CHOSEN = "welcome"
 
 
 def draw_welcome() -> bool:
-    """Draw a button for each run that a new visitor may start; return whether they are drawn.
+    """Draw what a new visitor does first; return whether it is drawn.
 
     A new visitor has no run yet, came without a link, and changed no setting.
     """
@@ -32,10 +33,13 @@ def draw_welcome() -> bool:
     if not _is_new_visitor():
         return False
     with st.container(gap="xsmall", key="welcome"):
-        st.markdown("**New here? Pick an experiment; it starts at once.**")
-        for (name, preset), icon in zip(START_PRESETS.items(), _ICONS, strict=True):
+        st.markdown(
+            "**New here? Press Start above** to watch heads find the days that matter.  \n"
+            "Or try another experiment:"
+        )
+        for name, icon in _ICONS.items():
             st.button(
-                preset.title,
+                START_PRESETS[name].title,
                 key=f"welcome_{name}",
                 icon=f":material/{icon}:",
                 width="stretch",
