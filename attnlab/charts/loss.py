@@ -38,7 +38,7 @@ _PAST_OPACITY = 0.4
 # The share of the steps whose losses may be cut off by the axis.
 _BEGINNING = 0.02
 # Pixels of a name in the legend.
-_MOST_LEGEND = 110
+_MOST_LEGEND = 120
 # Dash patterns of earlier runs, which thus differ in more than colour.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 
@@ -197,7 +197,7 @@ def loss_chart(
     # Known losses have their names at their lines.
     named = [name for name in series if name != _TRUTH]
     # Names of many runs above the chart would leave no height to the curves.
-    place = {"orient": "right", "columns": 1} if past else {"orient": "top"}
+    place: dict[str, Any] = {"orient": "right", "columns": 1} if past else {"orient": "top"}
     legend = alt.Legend(
         values=named,
         symbolType="stroke",
@@ -205,6 +205,7 @@ def loss_chart(
         symbolSize=300,
         symbolOpacity=1,
         labelLimit=_MOST_LEGEND,
+        labelFontSize=11,
         rowPadding=1,
         offset=2,
         padding=0,
