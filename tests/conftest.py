@@ -3,13 +3,11 @@
 import gc
 import os
 import sys
-import threading
 from pathlib import Path
 
 import hypothesis
 import jax
 import pytest
-from jax._src.interpreters import mlir
 
 from tests import check_calls
 
@@ -68,17 +66,3 @@ def _programs_end_with_their_file():
     """
     yield
     jax.clear_caches()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _programs_share_a_context():
-    """JAX makes a context of MLIR for every program, which takes longer than a small program."""
-    make, made = mlir.make_ir_context, {}
-
-    def shared():
-        thread = threading.get_ident()
-        return made.get(thread) or made.setdefault(thread, make())
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mlir, "make_ir_context", shared)
-        yield
