@@ -297,6 +297,9 @@ def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
             seed: (getattr(test, figure), getattr(test, f"{figure}_stderr"))
             for seed, test in tests.items()
         }
+    if row.references is None:
+        problem = "the share learned needs the best possible loss, which is still being computed"
+        raise OptionError("figure", figure, problem, "Wait, or choose 'nll' or 'accuracy'")
     found = {seed: _share(test, row) for seed, test in tests.items()}
     learned = {s: (share.share, share.stderr) for s, share in found.items() if share is not None}
     if len(learned) < len(found):

@@ -59,6 +59,24 @@ def test_every_registered_model_has_a_setting():
     assert {type(options) for options in MODELS_IN_ALL_SETTINGS.values()} == set(MODELS.values())
 
 
+# `check_model` holds every family to rows that do not depend on the other queries.
+@pytest.mark.slow
+def test_queries_choose_rows_and_nothing_else():
+    model, logits, trace = built("transformer none, heads 1")
+    some_logits, some = run(model, queries=[LENGTH - 1, 1])
+    assert logits.shape == (LENGTH, VOCAB)
+    # Products of matrices of other heights may be summed in another order.
+    np.testing.assert_allclose(some_logits, logits[jnp.array([LENGTH - 1, 1])], atol=1e-6)
+    # Those below the last layer are of all days, whatever is asked.
+    for few, found in zip(some.attention[-1:], trace.attention[-1:], strict=True):
+        np.testing.assert_allclose(
+            few.pattern, found.pattern[:, jnp.array([LENGTH - 1, 1])], atol=1e-6
+        )
+    assert some.values.keys() == trace.values.keys()
+    for name in some.values:
+        np.testing.assert_array_equal(some.values[name], trace.values[name])
+
+
 @every_setting
 def test_the_trace_has_what_there_is_and_the_shapes_it_says(setting):
     options = MODELS_IN_ALL_SETTINGS[setting]

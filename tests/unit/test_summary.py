@@ -183,6 +183,12 @@ def run_with_shares(*shares, seed=0):
     return dataclasses.replace(run, steps=10 * (len(tests) - 1), tests=series[:-1])
 
 
+def test_a_share_learned_is_refused_while_the_best_loss_is_not_known():
+    row = dataclasses.replace(row_of(SHORT, [1.0, 0.9]), references=None)
+    with pytest.raises(OptionError, match="still being computed"):
+        figures_of(row, "learned")
+
+
 def test_steps_to_target_are_those_of_the_first_test_there():
     runs = [
         run_with_shares(0, 0.5, 0.95, 0.8),
