@@ -28,6 +28,12 @@ def short_name(experiment: Experiment, before: Experiment | None) -> str:
     return f"{changes[0].label} {changes[0].after}" if changes else experiment.model.name
 
 
+def twin_of(past: Sequence[RunSummary], experiment: Experiment) -> RunSummary | None:
+    """Return the past run of an experiment whose settings did not change while it trained."""
+    runs = (each for each in past if each.experiment == experiment and not _has_changes(each))
+    return next(runs, None)
+
+
 def with_run(
     past: Sequence[RunSummary], run: RunSummary, pinned: Collection[int]
 ) -> tuple[RunSummary, ...]:

@@ -139,6 +139,8 @@ def test_a_run_has_one_name_in_the_chart_the_table_and_the_walk(app):
     assert set(names) < set(table["series"])
     (walk,) = _until(app, lambda: [each for each in app.markdown if "Learned: " in each.value])
     assert re.sub(r" \d+ %", "", walk.value) == "Learned: transformer → seed 3 → **seed 4**"
+    library = app.session_state["session"].library
+    assert "seed 3" in {entry.name for entry in library.entries()}
 
 
 def test_another_process_brings_its_own_lines(app):

@@ -13,7 +13,7 @@ import streamlit as st
 from attnlab.configuration.options import OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.library import Library, LibraryError, Query, library_folder
-from attnlab.runs.past_runs import short_name, with_run
+from attnlab.runs.past_runs import short_name, twin_of, with_run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.server import hosted, shared_runs, work_queue
@@ -154,20 +154,46 @@ def shelve_run(run: LiveRun) -> None:
         return
     current.runs_shelved += 1
     number = current.runs_shelved
-    numbered = dataclasses.replace(summary, number=number, name=current_name(run))
+    name = current_name(run)
+    numbered = dataclasses.replace(summary, number=number)
     current.past_runs = with_run(current.past_runs, numbered, current.pinned_runs)
     current.autosaves[number] = run.autosave
     there = {past.number for past in current.past_runs}
+    if number in there:
+        name_run(number, name)
     current.autosaves = {past: current.autosaves[past] for past in there & set(current.autosaves)}
     current.pinned_runs &= there
+
+
+def name_run(number: int, name: str) -> None:
+    """Name a past run, also in the library.
+
+    Raises:
+        OptionError: If a run cannot have this name.
+    """
+    current = session()
+    current.past_runs = tuple(
+        dataclasses.replace(run, name=name) if run.number == number else run
+        for run in current.past_runs
+    )
+    autosave = current.autosaves[number]
+    if autosave.kept is not None and autosave.kept.name != name:
+        try:
+            session_library().library.describe(autosave.kept.number, name=name)
+        except LibraryError as error:
+            session_keeper().problem = str(error)
+        autosave.kept = dataclasses.replace(autosave.kept, name=name)
 
 
 def current_name(run: LiveRun) -> str:
     """Return the name of the current run, which it keeps as a past run.
 
-    It is the user's, or that of the advice that led to the run, or `short_name`.
+    It is that of the past run that it repeats, or the user's, or that of the advice that led to the
+    run, or `short_name`.
     """
     past, kept = session().past_runs, run.autosave.kept
+    if not run.snapshot().history.changes and (twin := twin_of(past, run.experiment)):
+        return twin.name
     before = past[-1].experiment if past else None
     name = "" if kept is None else kept.name
     name = name or session().run_names.get(run.experiment) or short_name(run.experiment, before)

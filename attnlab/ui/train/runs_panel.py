@@ -1,6 +1,5 @@
 """The past runs of the session, and the files of the current run."""
 
-import dataclasses
 import functools
 
 import pandas as pd
@@ -23,7 +22,13 @@ from attnlab.ui.core.display import draw_button, draw_download
 from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import current_name, remove_run, return_to, shelve_run
+from attnlab.ui.core.session_library import (
+    current_name,
+    name_run,
+    remove_run,
+    return_to,
+    shelve_run,
+)
 from attnlab.ui.train.loss_panel import TARGET, target_of
 from attnlab.ui.train.repeat import row_over_seeds
 
@@ -173,10 +178,7 @@ def _rename(number: int) -> None:
         draw_toast(f"`name` is {quoted(name)}: empty or taken. Choose another.")
         return
     try:
-        current.past_runs = tuple(
-            dataclasses.replace(run, name=name) if run.number == number else run
-            for run in current.past_runs
-        )
+        name_run(number, name)
     except OptionError as error:
         draw_toast(str(error))
 
