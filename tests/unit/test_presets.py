@@ -64,7 +64,7 @@ def test_descriptions_have_the_accuracies_that_are_shipped(process):
     part = part_named("ladder", [process])
     rows = rows_of(part, shipped_results(part), references=shipped().references_of)
     for before, after in itertools.pairwise(rows):
-        found = re.findall(r"Accuracy ([\d.]+) before, ([\d.]+) after", _description(after.model))
+        found = re.findall(r": ([\d.]+) without it, ([\d.]+) with it", _description(after.model))
         means = [f"{row.row.accuracy.mean:.3f}" for row in (before, after)]
         assert list(found[0]) == means
 
@@ -81,7 +81,7 @@ def test_switches_lead_from_the_published_head_one_at_a_time(process):
     experiments = [PRESETS[name].experiment for name in names]
     assert len({experiment.generator for experiment in experiments}) == 1
     # Each begins where the one before it has ended.
-    found = [re.findall(r"Accuracy ([\d.]+) before, ([\d.]+) after", PRESETS[name].description)[0]
+    found = [re.findall(r": ([\d.]+) without it, ([\d.]+) with it", PRESETS[name].description)[0]
             for name in names[1:]]  # fmt: skip
     assert [before for before, _ in found[1:]] == [after for _, after in found[:-1]]
     for before, after in itertools.pairwise(experiments):

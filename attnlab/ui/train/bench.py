@@ -72,7 +72,7 @@ from attnlab.ui.train.transport import (
     draw_transport,
     whose_figures,
 )
-from attnlab.ui.train.walk import draw_walk, note_advice
+from attnlab.ui.train.walk import note_advice, walk_of
 from attnlab.ui.train.welcome import draw_welcome
 
 
@@ -165,11 +165,19 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     with task:
         _draw_task(seen, moment, choice, days)
     cursor = None if moment is None or moment.is_now else moment.step
-    with curve:
+    if within is not None:
+        session().single_map = choice.view == "attention" and len(choice.heads) == 1
+    walk = walk_of(run, seen, None if moment is None else moment.evaluation)
+    # The style sheet gives the chart the height that a single map and the walk leave.
+    place = ("tall_curve" if session().single_map else "low_curve") + ("_and_walk" if walk else "")
+    with curve, st.container(key=place):
         if not draw_welcome():
             past = [each for each in session().past_runs if each.experiment != seen.experiment]
             draw_loss(seen, rungs, cursor, past, over_seeds, logarithmic=logarithmic)
-            draw_walk(run, seen, None if moment is None else moment.evaluation)
+            if walk:
+                text, error = walk
+                with st.container(key="walk"):
+                    st.markdown(text, help=error)
     with inside:
         if within is None:
             draw_preparing()

@@ -1,7 +1,5 @@
 """The session's runs on one process, each with its name and the share that it learned."""
 
-import streamlit as st
-
 from attnlab.inspection.advice import Advice
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import optimum
@@ -23,17 +21,18 @@ def note_advice(advice: Advice) -> None:
     session().run_names.setdefault(advice.experiment, advice.name)
 
 
-def draw_walk(run: LiveRun, snapshot: Snapshot, test: Evaluation | None) -> None:
-    """Draw what each run on the process of the current one learned, once there are several.
+def walk_of(run: LiveRun, snapshot: Snapshot, test: Evaluation | None) -> tuple[str, str] | None:
+    """Return what each run on the process of the current one learned, and its error, in words.
 
-    `test` is the evaluation of the current run that is shown, if there is one.
+    `test` is the evaluation of the current run that is shown, if there is one. None for a first
+    run.
     """
     current = snapshot.experiment
     best = figure(optimum, current.generator, current.length)
     earlier = [past for past in session().past_runs if _is_comparable(past.experiment, current)]
     tests = [(past.name, past.evaluation) for past in earlier if past.evaluation is not None]
     if best is None or not tests:
-        return
+        return None
     vocab = current.generator.vocabulary.size
     names, errors = [], []
     for name, evaluation in [*tests[-_MOST_EARLIER:], (current_name(run), test)]:
@@ -44,13 +43,12 @@ def draw_walk(run: LiveRun, snapshot: Snapshot, test: Evaluation | None) -> None
                 name += f" {100 * max(share.share, 0):.0f} %"
                 errors.append(100 * share.stderr)
         names.append(name)
-    with st.container(key="walk"):
-        st.markdown(
-            f"Learned: {' → '.join(names[:-1])} → **{names[-1]}**",
-            help="Share of what can be learned, by earlier runs of this session and by this one. "
-            f"Its largest standard error over the test sequences is {max(errors, default=0):.1f} "
-            "percentage points.",
-        )
+    return (
+        f"Learned: {' → '.join(names[:-1])} → **{names[-1]}**",
+        "Share of what can be learned, by earlier runs of this session and by this one. "
+        f"Its largest standard error over the test sequences is {max(errors, default=0):.1f} "
+        "percentage points.",
+    )
 
 
 def _is_comparable(experiment: Experiment, other: Experiment) -> bool:

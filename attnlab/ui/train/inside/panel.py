@@ -166,13 +166,12 @@ def draw_preparing() -> None:
 
 
 def _frame() -> Any:
-    # The style sheet places the loss beside a single map.
+    # The loss is beside a single map.
     return st.container(key="single_map" if session().single_map else "maps")
 
 
 def draw_inside(shown: Shown) -> str:
     """Draw the chosen view; return how to read its chart."""
-    session().single_map = shown.choice.view == "attention" and len(shown.choice.heads) == 1
     with _frame(), st.container(key="chart_attention"):
         if shown.choice.view not in views_of(shown.inside):
             st.caption(":material/hourglass_top: Computing …")
