@@ -146,6 +146,8 @@ class TrainPage:
 
     def start_long_run(self, speed: str = "30 steps/s") -> Status:
         """Start a run that outlasts any test, slowly, and wait for its first steps."""
+        # What is typed while results come late can be lost.
+        wait_for_late_results(self.page)
         self.fill("steps", _LONG)
         self.choose("run_speed", speed)
         self.press("start")
