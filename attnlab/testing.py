@@ -282,7 +282,7 @@ def check_model(
 
     """
     key = jr.key(seed)
-    # Compiled as a whole: every operation alone would be a program of its own.
+    # One compiled program: otherwise JAX compiles each operation separately.
     model = eqx.filter_jit(
         lambda: _off_its_start(options.build(vocab=vocab, length=length, key=key, **build), key)
     )()

@@ -10,6 +10,8 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 
 MOST_RECENT = 5
+# Letters of a run's name in charts and tables.
+MOST_LETTERS = 40
 # Each holds up to `MOST_CHECKPOINTS` models, so a session must not accumulate them.
 MOST_PINNED = 10
 
@@ -25,7 +27,11 @@ def short_name(experiment: Experiment, before: Experiment | None) -> str:
     if preset is not None and not preset.matches(before):
         return preset.short
     changes = () if before is None else changes_between(before, experiment)
-    return f"{changes[0].label} {changes[0].after}" if changes else experiment.model.name
+    if not changes:
+        return experiment.model.name
+    name = f"{changes[0].label} {changes[0].after}"
+    # The values of a table would be as long as a page.
+    return name if len(name) <= MOST_LETTERS else changes[0].label
 
 
 def twin_of(past: Sequence[RunSummary], experiment: Experiment) -> RunSummary | None:

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from attnlab.generators import DotMod, NDays
+from attnlab.generators import Custom, DotMod, NDays
 from attnlab.models import AttentionOptions, LinearOptions, TransformerOptions
 from attnlab.positions import Scalar
 from attnlab.runs.differences import changes_between, differing_settings, label_of_change
@@ -60,6 +60,11 @@ def test_a_run_is_named_by_its_preset_or_by_what_changed():
     assert short_name(again, None) == "published linear"
     assert short_name(again, preset) == "seed 3"
     assert short_name(dataclasses.replace(preset, length=7), None) == "linear"
+    # All numbers of a table would be more letters than a run can have.
+    first = Custom(symbols="a b c d e f", order=2, table=((1 / 6,) * 6,) * 36)
+    second = dataclasses.replace(first, table=((0.5, *(0.1,) * 5),) * 36)
+    before, after = (dataclasses.replace(_FIRST, generator=each) for each in (first, second))
+    assert short_name(after, before) == "table"
 
 
 def test_only_what_differs_is_a_column():

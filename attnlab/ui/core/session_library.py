@@ -154,12 +154,13 @@ def shelve_run(run: LiveRun) -> None:
         return
     current.runs_shelved += 1
     number = current.runs_shelved
-    name = current_name(run)
-    numbered = dataclasses.replace(summary, number=number)
+    name, kept = current_name(run), run.autosave.kept
+    numbered = dataclasses.replace(summary, number=number, name=name)
     current.past_runs = with_run(current.past_runs, numbered, current.pinned_runs)
     current.autosaves[number] = run.autosave
     there = {past.number for past in current.past_runs}
-    if number in there:
+    # A name in the library may be the user's.
+    if number in there and not (kept and kept.name):
         name_run(number, name)
     current.autosaves = {past: current.autosaves[past] for past in there & set(current.autosaves)}
     current.pinned_runs &= there
