@@ -122,6 +122,7 @@ class Autosave:
     Args:
         save: Saves a result, or None to save nothing.
         kept: What `save` returned for this run before; it is replaced after each save.
+        name: The name of the results; it may be set until the first save.
         clock: Counts seconds and never goes back.
     """
 
@@ -130,13 +131,14 @@ class Autosave:
         save: Save | None = None,
         *,
         kept: Any = None,
+        name: str = "",
         clock: Callable[[], float] = time.monotonic,
     ):
         self._lock = threading.Lock()
         self._save, self._clock = save, clock
         self._before = 0, 0, ""
         self._due = clock() + _AUTOSAVE_SECONDS
-        self.kept = kept
+        self.kept, self.name = kept, name
 
     def is_due(self) -> bool:
         """Return whether the last save was at least ten seconds ago."""
@@ -277,4 +279,5 @@ class RunProgress:
             return None
         reason = self.failure or error
         state = "failed" if reason else "done" if self.at_end else "interrupted"
-        return summary_of(run, state, self.latest.evaluation, self.seconds, reason=reason)
+        evaluation, name = self.latest.evaluation, self.autosave.name
+        return summary_of(run, state, evaluation, self.seconds, reason=reason, name=name)

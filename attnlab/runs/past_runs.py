@@ -11,7 +11,7 @@ from attnlab.training.presets import PRESETS
 
 MOST_RECENT = 5
 # Letters of a run's name in charts and tables.
-MOST_LETTERS = 40
+_MOST_LETTERS = 40
 # Each holds up to `MOST_CHECKPOINTS` models, so a session must not accumulate them.
 MOST_PINNED = 10
 
@@ -31,7 +31,7 @@ def short_name(experiment: Experiment, before: Experiment | None) -> str:
         return experiment.model.name
     name = f"{changes[0].label} {changes[0].after}"
     # The values of a table would be as long as a page.
-    return name if len(name) <= MOST_LETTERS else changes[0].label
+    return name if len(name) <= _MOST_LETTERS else changes[0].label
 
 
 def twin_of(past: Sequence[RunSummary], experiment: Experiment) -> RunSummary | None:

@@ -142,6 +142,7 @@ def summary_of(
     seconds: float,
     *,
     reason: str = "",
+    name: str = "",
     exact_match: float | None = None,
     metrics: dict[str, tuple[tuple[int, float], ...]] | None = None,
 ) -> RunSummary:
@@ -156,6 +157,7 @@ def summary_of(
         tests=run.history.tests,
         curve=loss_curve(run.history),
         reason=reason,
+        name=name,
         run=run,
         changes=len(run.history.changes),
         exact_match=exact_match,

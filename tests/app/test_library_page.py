@@ -85,7 +85,7 @@ def test_a_run_that_was_trained_is_listed(folder, app, page):
     app.button(key="run_start").click().run()
     assert app.session_state["session"].run.wait(120.0)
     row = page(app).dataframe[0].value.iloc[0]
-    assert (row["name"], row["model"], row["state"], row["steps"]) == ("run 1", "linear", "done", 6)
+    assert (row["name"], row["model"], row["state"], row["steps"]) == ("linear", "linear", "done", 6)
     assert "±" in row["loss (nats)"]
 
 
@@ -231,12 +231,12 @@ def test_a_library_that_cannot_be_opened_stops_nothing(broken, folder, app, page
     app.button(key="run_start").click().run()
     assert app.session_state["session"].run.wait(120.0)
     page(app)
-    assert _names(app) == ["run 1"]
+    assert _names(app) == ["attention"]
     assert "is not an attnlab library" in _words(app)
     (folder / "library.sqlite").unlink()
     app.button(key="library_try_again").click().run()
     assert "is not an attnlab library" not in _words(app)
-    assert _names(app) == ["run 1"]
+    assert _names(app) == ["attention"]
     library = Library(folder)
     assert library.count() == 1
     library.close()

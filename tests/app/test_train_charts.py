@@ -138,9 +138,21 @@ def test_a_run_has_one_name_in_the_chart_the_table_and_the_walk(app):
     (table,) = _charts(app)[0].drawing.tables.values()
     assert set(names) < set(table["series"])
     (walk,) = _until(app, lambda: [each for each in app.markdown if "Learned: " in each.value])
-    assert re.sub(r" \d+ %", "", walk.value) == "Learned: transformer → seed 3 → **seed 4**"
+    assert re.sub(r" −?\d+ %", "", walk.value) == "Learned: transformer → seed 3 → **seed 4**"
+    # The current run has its name in the library, too, and a name given there holds here.
     library = app.session_state["session"].library
-    assert "seed 3" in {entry.name for entry in library.entries()}
+    numbers = {entry.name: entry.number for entry in library.entries()}
+    assert set(numbers) == {"seed 3", "seed 4"}
+    for name, new in (("seed 3", "before"), ("seed 4", "after")):
+        app.switch_page("pages/library.py").run()
+        app.session_state["library_ticked"] = (numbers[name],)
+        app.run()
+        next(field for field in app.text_input if field.label == "name").set_value(new).run()
+    app.switch_page("pages/train.py").run()
+    app.session_state["runs"] = True
+    app.run()
+    names = ["transformer", "before", "after (current run)"]
+    assert list(app.dataframe[0].value["run"]) == names
 
 
 def test_another_process_brings_its_own_lines(app):

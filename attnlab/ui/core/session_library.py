@@ -115,7 +115,8 @@ class RunKeeper:
                 if done is not None and done.has_model:
                     # No row has this date, so later changes of settings start a new row.
                     return dataclasses.replace(done, date=_NEVER)
-            number = self.library.keep(run, number=None if there is None else there.number)
+            number = None if there is None else there.number
+            number = self.library.keep(run, name=run.name, number=number)
             kept = self.library.entry(number)
         except (LibraryError, ValueError) as error:
             self.problem = str(error)
@@ -141,6 +142,11 @@ def session_keeper() -> RunKeeper:
     # The user's library may have been opened since the last call.
     current.keeper.library = library
     return current.keeper
+
+
+def name_current(run: LiveRun) -> None:
+    """Give the current run its name, unless it has one. Call it before the run starts."""
+    run.autosave.name = run.autosave.name or current_name(run)
 
 
 def shelve_run(run: LiveRun) -> None:
@@ -177,26 +183,39 @@ def name_run(number: int, name: str) -> None:
         dataclasses.replace(run, name=name) if run.number == number else run
         for run in current.past_runs
     )
-    autosave = current.autosaves[number]
-    if autosave.kept is not None and autosave.kept.name != name:
+    kept = current.autosaves[number].kept
+    if kept is not None and kept.name != name:
         try:
-            session_library().library.describe(autosave.kept.number, name=name)
+            session_library().library.describe(kept.number, name=name)
         except LibraryError as error:
             session_keeper().problem = str(error)
-        autosave.kept = dataclasses.replace(autosave.kept, name=name)
+        follow_name(dataclasses.replace(kept, name=name))
+
+
+def follow_name(entry: RunSummary) -> None:
+    """Name the runs of this session that are a run of the library as the library does."""
+    current = session()
+    for number, autosave in (*current.autosaves.items(), (None, session_run().autosave)):
+        if autosave.kept is None or autosave.kept.number != entry.number:
+            continue
+        autosave.kept = dataclasses.replace(autosave.kept, name=entry.name)
+        current.past_runs = tuple(
+            dataclasses.replace(run, name=entry.name or run.name) if run.number == number else run
+            for run in current.past_runs
+        )
 
 
 def current_name(run: LiveRun) -> str:
     """Return the name of the current run, which it keeps as a past run.
 
-    It is that of the past run that it repeats, or the user's, or that of the advice that led to the
-    run, or `short_name`.
+    It is that of the past run that it repeats, or that in the library, or that of the advice that
+    led to the run, or `short_name`.
     """
     past, kept = session().past_runs, run.autosave.kept
     if not run.snapshot().history.changes and (twin := twin_of(past, run.experiment)):
         return twin.name
     before = past[-1].experiment if past else None
-    name = "" if kept is None else kept.name
+    name = (kept.name if kept else "") or run.autosave.name
     name = name or session().run_names.get(run.experiment) or short_name(run.experiment, before)
     taken = {each.name for each in past}
     free = (f"{name} ({count})" for count in itertools.count(2))

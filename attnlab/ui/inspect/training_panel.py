@@ -14,7 +14,7 @@ from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.example_run import draw_example_note, readable_example_run
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text, draw_error
-from attnlab.ui.core.session_library import shelve_run
+from attnlab.ui.core.session_library import name_current, shelve_run
 from attnlab.ui.inspect.prediction_panel import MAP_AND_BARS
 from attnlab.ui.train.cursor import NOW
 from attnlab.ui.train.transport import draw_status
@@ -68,6 +68,7 @@ def _train(run: LiveRun, form: Experiment) -> None:
         shelve_run(run)
         run.reset(form)
     st.session_state["shown_step"] = NOW
+    name_current(run)
     run.start()
 
 

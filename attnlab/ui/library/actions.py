@@ -28,7 +28,12 @@ from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import session_keeper, session_library, shelve_run
+from attnlab.ui.core.session_library import (
+    follow_name,
+    session_keeper,
+    session_library,
+    shelve_run,
+)
 from attnlab.ui.library.table import (
     COLUMNS,
     NOTHING,
@@ -265,7 +270,13 @@ def _field(control, library: Library, entry: RunSummary, name: str, part: str, *
 
 def _describe(library: Library, number: int, name: str, key: str) -> None:
     value = st.session_state[key]
-    attempt(lambda: library.describe(number, **{name: value}))
+
+    def describe() -> None:
+        library.describe(number, **{name: value})
+        if name == "name" and (entry := library.entry(number)):
+            follow_name(entry)
+
+    attempt(describe)
 
 
 def _origin(entry: RunSummary) -> str:

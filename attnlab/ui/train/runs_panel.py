@@ -12,8 +12,8 @@ from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
 from attnlab.runs.history import to_csv
-from attnlab.runs.past_runs import MOST_LETTERS, MOST_PINNED, gap_between, steps_to
-from attnlab.runs.run_summary import RunSummary
+from attnlab.runs.past_runs import MOST_PINNED, gap_between, steps_to
+from attnlab.runs.run_summary import MOST_NAME, RunSummary
 from attnlab.runs.script import to_script
 from attnlab.runs.storage import Run, to_bytes
 from attnlab.ui.controls.form_state import fill_form
@@ -147,7 +147,7 @@ def _draw_actions(run: LiveRun, chosen: RunSummary) -> None:
             "name",
             chosen.name,
             key=f"run_name_{number}",
-            max_chars=MOST_LETTERS,
+            max_chars=MOST_NAME,
             width=200,
             on_change=_rename,
             args=(number,),

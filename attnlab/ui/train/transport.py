@@ -18,7 +18,7 @@ from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import shelve_run
+from attnlab.ui.core.session_library import name_current, shelve_run
 
 _FASTEST = "full speed"
 # Maximum number of steps per second, by menu label.
@@ -70,6 +70,7 @@ def _apply(command: str, run: LiveRun, form: Experiment | OptionError) -> None:
         shelve_run(run)
         run.reset(form)
     if command != "reset":
+        name_current(run)
         getattr(run, command)()
 
 

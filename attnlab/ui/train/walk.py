@@ -40,7 +40,7 @@ def walk_of(run: LiveRun, snapshot: Snapshot, test: Evaluation | None) -> tuple[
         if evaluation is not None:
             share = learned_share(evaluation, best.final, vocab)
             if share is not None:
-                name += f" {100 * max(share.share, 0):.0f} %"
+                name += f" {100 * share.share:.0f} %".replace("-", "−")
                 errors.append(100 * share.stderr)
         names.append(name)
     return (
