@@ -1,4 +1,4 @@
-"""Claims about a number of every run, beside the claimed range; and the pictures of one run."""
+"""Charts of known results: numbers of all runs beside a claimed range, and plots of one run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -43,7 +43,7 @@ def claim_chart(verdict: Verdict) -> Drawing:
 def result_chart(known: KnownResult, numbers: Numbers) -> Drawing:
     """Draw the number that the first claim of a result is about, with one row per setting.
 
-    A row has the claimed range and the published number of this setting, where there are such.
+    A row has the claimed range and the published number of this setting, if there are any.
     """
     measure = known.checks[0].measure
     about = {
@@ -135,7 +135,7 @@ def _claims(
 
 
 def plot_chart(plot: Plot) -> Drawing:
-    """Draw a picture of a known result."""
+    """Draw a plot of a known result."""
     table = pd.DataFrame(plot.points, columns=["name", "at", "value"])
     if plot.look != "line":
         return _points(table, look=plot.look, x=plot.x, y=plot.y)

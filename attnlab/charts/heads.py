@@ -25,7 +25,7 @@ _UNTRAINED = 0.35
 
 
 class MapWords(NamedTuple):
-    """Texts of a chart of maps: the name of each map, what a cell means, a key and a query."""
+    """Texts of a chart of maps: the maps' names, the meaning of a cell, nouns for key and query."""
 
     names: tuple[str, ...]
     cell: str

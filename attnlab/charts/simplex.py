@@ -62,7 +62,7 @@ def plane_of(
     """Return the plane in which to show beliefs over named states.
 
     Three states are the corners of a triangle, two the ends of an interval, drawn for each
-    position. Of more states, three can be chosen as `corners`, with all others at the centre.
+    position. With more states, three can be chosen as `corners`, with all others at the centre.
     Without a choice it is the plane of the first two principal components of the exact beliefs,
     which then fill the view.
     """
@@ -142,7 +142,7 @@ def belief_table(
     texts: Sequence[str],
     chosen: int | None = None,
 ) -> pd.DataFrame:
-    """Return beliefs that can be pointed at, each with the text that leads to it."""
+    """Return a table with one row per belief to hover over, with its tokens as text."""
     points = beliefs @ plane.axes + plane.origin
     return pd.DataFrame(
         {
@@ -168,7 +168,7 @@ def simplex_chart(
 ) -> Chart:
     """Draw an image of beliefs, the outline of the triangle, and points to hover and pick.
 
-    The legend has the colours of all `states`, also of those that are no corners.
+    The legend has the colours of all `states`, including those that are not corners.
     """
     hues = _state_colours(len(states))
     domain = (-_MARGIN, 1 + _MARGIN)

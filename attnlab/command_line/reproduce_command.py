@@ -1,4 +1,4 @@
-"""The command `reproduce`: published results, found again or not."""
+"""The command `reproduce`: whether runs here agree with published results."""
 
 import argparse
 import json

@@ -124,7 +124,7 @@ def _separator(name: str) -> str:
 def settings_of(grid: Grid) -> tuple[Setting, ...]:
     """Return every combination once; options that a combination lacks are dropped from it.
 
-    Combinations that are the same experiment are one setting, with the texts of the first.
+    Combinations that describe the same experiment become one setting, with the texts of the first.
 
     Raises:
         OptionError: If an option applies to no combination.

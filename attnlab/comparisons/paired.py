@@ -66,7 +66,7 @@ def compare(first: Row, second: Row, figure: str = "nll", level: float = LEVEL) 
 
     Even if all differences are equal, s_d is at least the standard error on the test sets.
     Differences are assumed to be normal, which they are not if seeds fail by chance: if one in four
-    fails, two seeds give 7 % of false findings instead of 5 %. See `difference.doubts`.
+    fails, two seeds give 7 % false positives instead of 5 %. See `difference.doubts`.
 
     Raises:
         OptionError: If fewer than 2 seeds are common, or as in `figures_of`.

@@ -43,7 +43,7 @@ class Recording:
             and only the last model is kept.
 
     Raises:
-        OptionError: For a metric that is no function or has the name of a result, and for steps
+        OptionError: For a metric that is not a function or has the name of a result, and for steps
             that are not whole numbers from 0.
     """
 

@@ -55,7 +55,9 @@ def read_count(name: str) -> int | None:
 
 
 def app_folder() -> Path:
-    """Return the folder of `app.py` and `pages/`: inside the package of a wheel, beside a clone's.
+    """Return the folder of `app.py` and `pages/`.
+
+    A wheel has them inside the package, a clone next to it.
 
     >>> (app_folder() / "pages" / "train.py").exists()
     True

@@ -1,9 +1,9 @@
 """How options are declared, checked and listed.
 
-An option and its default stand in the class they belong to, such as `TransformerOptions`. Every
-configuration class of attnlab is a frozen dataclass whose fields are made by `option`. An option
-may itself be a configuration, so that an experiment is a tree. Controls, flags, links, JSON and
-differences are made by one walk over it, `fields`, and read back by `build`.
+An option and its default are declared in the class they belong to, such as `TransformerOptions`.
+Every configuration class of attnlab is a frozen dataclass whose fields are made by `option`. An
+option may itself be a configuration, so that an experiment is a tree. Controls, flags, links, JSON
+and differences are made by one walk over it, `fields`, and read back by `build`.
 """
 
 import copyreg
@@ -102,9 +102,9 @@ def option(default: Any, help: str, **rest: Any) -> Any:
 class Options:
     """Base of every frozen dataclass whose fields are options: checks them when it is made.
 
-    A class with further checks calls this `__post_init__` first. Numbers get the type of their
-    default and texts Unicode's normal form C with single spaces, so that equal configurations are
-    written the same way.
+    A class with further checks calls this `__post_init__` first. Numbers are converted to the type
+    of their default, and texts to Unicode's normal form C with single spaces, so that equal
+    configurations are written the same way.
     """
 
     def __post_init__(self):
@@ -186,7 +186,7 @@ def fields(configuration: Any, parts: Callable[[Field], Iterable[Any]] = chosen)
 
     Args:
         configuration: An instance, or a class, whose values are its defaults.
-        parts: The parts to enter at an option that is itself a configuration.
+        parts: Returns the parts to walk over, given an option that is itself a configuration.
     """
     owner = configuration if isinstance(configuration, type) else type(configuration)
     for name, spec in options_of(configuration).items():

@@ -110,7 +110,7 @@ class AbstractGenerator(Options, abc.ABC):
     def sources(self) -> int | None:
         """Return the number of different prompts, all equally likely; None without prompts.
 
-        With prompts, no two sequences of the test and of a fixed training set share a prompt.
+        With prompts, no two sequences of the test set and of a fixed training set share a prompt.
         """
         return None
 
@@ -123,10 +123,10 @@ class AbstractGenerator(Options, abc.ABC):
         return 1
 
     def next_laws(self) -> Float[np.ndarray, "positions vocab"] | None:
-        """Return next-token probabilities by position, if the same for every past, else None.
+        """Return the next-token probabilities at each position, if no past changes their values.
 
-        The same numbers may belong to other tokens after another past. None is also returned if
-        this is not known.
+        A past may permute them: which token has which probability can depend on it. Return None if
+        the values change too, or if this is not known.
         """
         return None
 

@@ -29,9 +29,9 @@ class PartOfBijection(NamedTuple):
 class Bijection(AbstractGenerator):
     """Pairs (x, π(x)) of a random permutation π, which is the latent variable.
 
-    Inputs come without replacement, in rounds: when all were used, all may come again. In the first
-    round the output of pair k is one of inputs - k + 1 that are left, so its least loss is
-    ln(inputs - k + 1); later it is known. Only outputs count in the loss.
+    Inputs are drawn without replacement, in rounds: once all are used, a new round begins. In the
+    first round, inputs - k + 1 outputs are left for pair k, so its lowest loss is ln(inputs - k +
+    1); later it is known. Only outputs count in the loss.
 
     References:
         Agarwal et al. (2025), "The Bayesian geometry of transformer attention".
@@ -132,7 +132,7 @@ class Bijection(AbstractGenerator):
         return jnp.where(belief.seen % 2 == 1, known, self.log_probs(belief))
 
     def true_sources(self, tokens: Int[Array, " length"]) -> Bool[Array, "query key"]:
-        """Return, for an input, where its output was, or if it is new, all outputs so far."""
+        """Return where an input's output was or, for a new input, all outputs so far."""
         places = jnp.arange(tokens.size)
         before = jnp.append(-1, tokens[:-1])
         is_output = (places % 2 == 1)[None, :] & (places[None, :] < places[:, None])

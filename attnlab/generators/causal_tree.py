@@ -1,4 +1,4 @@
-"""`causal-tree`: each token is drawn from the row of its parent, of a table of the sequence."""
+"""`causal-tree`: each token is drawn from its parent's row in a table that each sequence draws."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -31,9 +31,9 @@ class TreeTokens(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class CausalTree(AbstractGenerator):
-    """The tree is that of all sequences, the k × k table is drawn for each: Dirichlet(alpha) rows.
+    """Sequences share a tree; each draws its own k × k table, whose rows are Dirichlet(alpha).
 
-    A token without a parent is uniform, every other one is drawn from its parent's row. The last
+    A token without a parent is uniform; every other one is drawn from its parent's row. The last
     visible token s is a uniform question, and the token to predict is drawn from row s. So the
     exact prediction is (n_sj + alpha) / (n_s + k alpha), where n_sj counts the children j of
     earlier tokens s. The latent variable is the table.

@@ -14,7 +14,7 @@ from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.chain import check_table, long_run_distribution
 from attnlab.generators.stream import (
     StreamBelief,
-    beginning_table,
+    prefix_table,
     start_stream,
     stream_log_probs,
     update_stream,
@@ -37,7 +37,7 @@ class Custom(AbstractGenerator):
 
     With order 2 the rows are ordered by (token before last, last token), the last changing fastest.
     The stream has run forever, started with all symbols (or pairs) equally likely; tokens before
-    the first are marginalised. The prediction after an impossible beginning is NaN.
+    the first are marginalised. The prediction after an impossible prefix is NaN.
 
     Raises `OptionError` for fewer than two or more than six symbols, repeated symbols, rows that
     are not probabilities, and a table of another size.
@@ -96,7 +96,7 @@ class Custom(AbstractGenerator):
         return True
 
     def start(self) -> StreamBelief:
-        return start_stream(_beginnings(self))
+        return start_stream(_prefixes(self))
 
     def log_probs(self, belief: StreamBelief) -> Float[Array, " vocab"]:
         return stream_log_probs(belief)
@@ -106,11 +106,11 @@ class Custom(AbstractGenerator):
 
 
 @functools.lru_cache(maxsize=16)
-def _beginnings(generator: Custom) -> Float[np.ndarray, "beginnings vocab"]:
+def _prefixes(generator: Custom) -> Float[np.ndarray, "prefixes vocab"]:
     rule = np.array(generator.table, dtype=np.float64)
     rule = rule / rule.sum(axis=1, keepdims=True)
     windows, symbols = rule.shape
     transition, window = np.zeros((windows, windows)), np.arange(windows)
     for symbol in range(symbols):
         transition[window, (window * symbols + symbol) % windows] = rule[:, symbol]
-    return beginning_table(rule, long_run_distribution(transition, np.full(windows, 1 / windows)))
+    return prefix_table(rule, long_run_distribution(transition, np.full(windows, 1 / windows)))

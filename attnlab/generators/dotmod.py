@@ -13,8 +13,8 @@ from attnlab.configuration.options import Finding, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.stream import (
     StreamBelief,
-    beginning_table,
     hidden_past,
+    prefix_table,
     start_stream,
     stationary_distribution,
     stream_log_probs,
@@ -95,11 +95,9 @@ class DotMod(AbstractGenerator):
 
 # A pure function of a frozen value, needed at every start.
 @functools.lru_cache(maxsize=4)
-def _table(generator: DotMod) -> Float[np.ndarray, "beginnings vocab"]:
+def _table(generator: DotMod) -> Float[np.ndarray, "prefixes vocab"]:
     rule = _rule(generator)
-    return beginning_table(
-        rule, stationary_distribution(rule, first=_first_distribution(generator))
-    )
+    return prefix_table(rule, stationary_distribution(rule, first=_first_distribution(generator)))
 
 
 def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:

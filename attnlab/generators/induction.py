@@ -34,10 +34,10 @@ class Induction(AbstractGenerator):
     """Uniform random letters that repeat: later tokens are copies of earlier ones.
 
     With `period` and `half`, token t is token t - P after the first P tokens. P is half of all
-    tokens, or uniform from a quarter to a half of them; the belief has its posterior. The tokens
-    that count are those after the first half, without the first of them. With `pairs`, a letter
-    that occurred before is followed by its last follower with `repeat_probability`, and otherwise
-    by a uniform letter. The latent variable is the period.
+    tokens, or uniform from a quarter to a half of them; the belief has its posterior. The loss mask
+    has the tokens after the first half, except the first of them. With `pairs`, a letter that
+    occurred before is followed by its last follower with `repeat_probability`, and otherwise by a
+    uniform letter. The latent variable is the period.
 
     References:
         Olsson et al. (2022), "In-context learning and induction heads".

@@ -13,8 +13,8 @@ from attnlab.configuration.options import Finding, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.stream import (
     StreamBelief,
-    beginning_table,
     hidden_past,
+    prefix_table,
     start_stream,
     stationary_distribution,
     stream_log_probs,
@@ -90,14 +90,14 @@ class NDays(AbstractGenerator):
 
 # The distribution of 15 days takes seconds; a pure function of a frozen value is safe to cache.
 @functools.lru_cache(maxsize=2)
-def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
+def _change_table(generator: NDays) -> Float[np.ndarray, "prefixes vocab"]:
     """Return log p(next change | earlier changes); a change is a difference of tokens mod 3.
 
     The rule treats all weathers equally, so the n - 1 changes between n tokens determine the
     distribution of the next change. There are a third as many windows of changes as of tokens.
     """
     rule = _change_rule(generator.n, generator.vocabulary.size)
-    return beginning_table(rule, stationary_distribution(rule))
+    return prefix_table(rule, stationary_distribution(rule))
 
 
 def _change_rule(n: int, size: int) -> Float[np.ndarray, "windows vocab"]:

@@ -29,15 +29,16 @@ class PairsSeen(NamedTuple):
 class RecallPairs(AbstractGenerator):
     """Multi-query associative recall: `pairs` keys with their values, then each key once more.
 
-    Keys are drawn without replacement, values uniformly. The rest of the sequence has places for
-    two tokens. Each key is asked at one of them, in random order; all choices of places are equally
-    likely. The value follows its key. Other places are gaps. Only these values count in the loss.
+    Keys are drawn without replacement, values uniformly. The rest of the sequence is split into
+    places of two tokens each. Every key is asked at one place, in random order, and followed by its
+    value; all choices of places are equally likely. Other places are gaps. Only the values after
+    these keys count in the loss.
 
     Raises `OptionError` if there are more pairs than keys, or more than fit into the sequence.
 
     References:
         Arora et al. (2023), "Zoology: measuring and improving recall in efficient language models".
-        There the gaps before questions have a power law.
+        There the lengths of the gaps before questions follow a power law.
     """
 
     name: ClassVar[str] = "recall-pairs"

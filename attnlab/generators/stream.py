@@ -2,7 +2,7 @@
 
 A stream is given by p(next symbol | the last `memory` symbols). A sequence is a window cut from it,
 so the past of its first symbols is unknown. That past is marginalised over the stationary
-distribution, by a table with a row for every possible beginning of the window. Windows are coded as
+distribution, by a table with a row for every possible prefix of the window. Windows are coded as
 numbers, the oldest symbol as the leading digit.
 """
 
@@ -30,8 +30,8 @@ _NEVER = 1e-17
 class StreamBelief(NamedTuple):
     """The last `memory` symbols: how many of them were `seen`, and their `code`.
 
-    `table` contains log p(next symbol | symbols seen): a row for the empty beginning, then a row
-    for each beginning of one symbol, of two symbols, and so on up to whole windows.
+    `table` contains log p(next symbol | symbols seen): a row for the empty prefix, then a row for
+    each prefix of one symbol, of two symbols, and so on up to whole windows.
     """
 
     table: Shared
@@ -39,7 +39,7 @@ class StreamBelief(NamedTuple):
     code: Int[Array, ""]
 
 
-def start_stream(table: Float[np.ndarray, "beginnings symbols"]) -> StreamBelief:
+def start_stream(table: Float[np.ndarray, "prefixes symbols"]) -> StreamBelief:
     """Return the belief before any symbol."""
     return StreamBelief(table=Shared(jnp.asarray(table)), seen=jnp.int32(0), code=jnp.int32(0))
 
@@ -48,8 +48,8 @@ def stream_log_probs(belief: StreamBelief) -> Float[Array, " symbols"]:
     """Return log p(next symbol | belief), in nats."""
     table = belief.table.value
     symbols = table.shape[1]
-    shorter_beginnings = (symbols**belief.seen - 1) // (symbols - 1)
-    return table[shorter_beginnings + belief.code]
+    shorter_prefixes = (symbols**belief.seen - 1) // (symbols - 1)
+    return table[shorter_prefixes + belief.code]
 
 
 def update_stream(belief: StreamBelief, symbol: Int[Array, ""], memory: int) -> StreamBelief:
@@ -89,22 +89,22 @@ def stationary_distribution(
     raise ValueError(f"The stream does not settle within {_MOST_ROUNDS:,} days. Add noise to it.")
 
 
-def beginning_table(
+def prefix_table(
     rule: Float[np.ndarray, "windows symbols"], distribution: Float[np.ndarray, " windows"]
-) -> Float[np.ndarray, "beginnings symbols"]:
-    """Return log p(next symbol | beginning) for every beginning of a window: see `StreamBelief`.
+) -> Float[np.ndarray, "prefixes symbols"]:
+    """Return log p(next symbol | prefix) for every prefix of a window: see `StreamBelief`.
 
-    By Bayes' rule p(next | beginning) = p(beginning, next) / p(beginning), where both are sums of
-    p(window) over the symbols not seen. Beginnings that cannot happen have NaN.
+    By Bayes' rule p(next | prefix) = p(prefix, next) / p(prefix), where both are sums of p(window)
+    over the symbols not seen. Rows of impossible prefixes are NaN.
     """
     symbols = rule.shape[1]
     rows = []
-    beginnings = symbols
-    while beginnings <= distribution.size:
-        joint = distribution.reshape(beginnings, -1).sum(axis=1).reshape(-1, symbols)
+    prefixes = symbols
+    while prefixes <= distribution.size:
+        joint = distribution.reshape(prefixes, -1).sum(axis=1).reshape(-1, symbols)
         likely = joint.sum(axis=1, keepdims=True)
         rows.append(joint / np.where(likely > 0, likely, np.nan))
-        beginnings *= symbols
+        prefixes *= symbols
     with np.errstate(divide="ignore"):
         return np.log(
             np.concatenate([*rows, np.where(distribution[:, None] > 0, rule, np.nan)])

@@ -46,7 +46,7 @@ def advice_for(experiment: Experiment, happened: WhatHappened) -> Advice | None:
     """Return the next change to try, or None if the run is not at its end or learned enough.
 
     Without a diagnosis there is no advice. A diagnosis comes from the settings, the losses and the
-    attention of the run, in the order of how much it usually costs.
+    attention of the run. The most costly ones are tried first.
 
     Args:
         experiment: The settings of the run.

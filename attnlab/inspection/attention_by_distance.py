@@ -44,8 +44,8 @@ def predicted_decay(experiment: Experiment) -> float | None:
 class AttentionByDistance(NamedTuple):
     """The attention of the last position to earlier ones, by distance, beside a prediction.
 
-    Shares are of the attention to earlier tokens. The last token itself is left out: beside the
-    attention, the residual stream has it too.
+    Shares are of the attention to earlier tokens. The last token itself is left out: it also
+    reaches the output through the residual stream.
 
     Attributes:
         shares: Mean over sequences, from distance 1.

@@ -41,9 +41,8 @@ def on_simplex(points: Float[np.ndarray, "*many states"]) -> Float[np.ndarray, "
 class BeliefGap(NamedTuple):
     """The gap of a model to the floor in nats per token, in two parts, with standard errors.
 
-    gap = `not_represented` + `not_used`: what the belief that a probe finds would lose, and what
-    the model loses on top of that. The second part is negative if the model knows more than the
-    probe finds.
+    gap = `not_represented` + `not_used`: the gap of predictions from the probed belief, and the
+    rest. The rest is negative if the model predicts better than the probed belief.
     """
 
     floor: float

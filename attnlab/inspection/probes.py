@@ -90,8 +90,8 @@ def score(predicted: Targets, targets: Targets) -> Score:
 class Probe:
     """An affine map y = weight · activation + bias, fitted by least squares with a ridge.
 
-    `ridge` is the penalty of the squared weights, chosen by cross-validation over sequences, and
-    `covariance` that of the activations.
+    `ridge` is the penalty of the squared weights, chosen by cross-validation over sequences.
+    `covariance` is the covariance matrix of the activations.
     """
 
     weight: Float[np.ndarray, "outputs width"]

@@ -23,7 +23,7 @@ _DRAW = 6
 
 
 class NewTables(NamedTuple):
-    """Sequences of new tables, and what two predictors say at every query.
+    """Sequences of new tables, and the predictions of two predictors at every query.
 
     `retrieval` is the exact prediction for the known tables, and `inference` that for the Dirichlet
     prior, from which the new tables are drawn.

@@ -28,7 +28,7 @@ _LEAST = 1e-300
 
 
 class References(NamedTuple):
-    """What reference predictors say about the same next tokens.
+    """The predictions of all reference predictors for the same next tokens.
 
     Attributes:
         names: `uniform`, the process's own `references`, and last the exact prediction: `optimal`,
@@ -181,7 +181,7 @@ def changes_of_nearest(
     """Yield the steps at which another reference becomes the nearest, with its index.
 
     Another one counts as nearer only if its divergence is smaller by more than both standard
-    errors, so that chance does not make changes.
+    errors, so that noise alone causes no change.
     """
     current: int | None = None
     for step, each in zip(steps, found, strict=True):
@@ -200,8 +200,8 @@ def expected_loss(
 ) -> LossByPosition:
     """Return the expected loss of predictions at every position, -Σ p log q in nats.
 
-    p is the exact prediction, so that no chance of the next token is in it. The loss of the exact
-    prediction itself is the floor, and no loss is below it.
+    p is the exact prediction, so the random choice of the next token adds no noise. The loss of the
+    exact prediction itself is the floor, and no loss is below it.
     """
     exact = references.probs[-1]
     losses = -(exact * np.log(np.maximum(probs, _LEAST))).sum(axis=-1)

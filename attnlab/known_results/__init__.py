@@ -1,4 +1,4 @@
-"""Published results, the runs that show whether they are found here, and the verdicts."""
+"""Published results, the runs that test them here, and the verdicts."""
 
 from types import MappingProxyType
 

@@ -33,10 +33,10 @@ _EXPERIMENT = Experiment(
 
 @fixed_numerics()
 def parents_found(model: AbstractModel, setup: Setup) -> float:
-    """Return at which share of the positions with a parent a head attends most to the parent.
+    """Return the share of positions with a parent at which a head attends most to that parent.
 
-    The head is the one of the first layer with the largest share. Its attention is the mean over
-    500 sequences.
+    The head is that of the first layer with the largest share. Its attention is the mean over 500
+    sequences.
     """
     visible = setup.test[:_SEQUENCES, :-1]
     queries = jnp.arange(_LENGTH)

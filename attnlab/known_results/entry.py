@@ -26,8 +26,8 @@ class Check:
     Attributes:
         claim: The claim in a few words.
         setting: The setting whose runs it is about.
-        measure: Their number: a figure of every run, such as `accuracy`, or a metric of the result.
-        least: The least number that agrees with the claim.
+        measure: The number: a result of every run, such as `accuracy`, or a metric.
+        least: The smallest number that agrees with the claim.
         most: The largest one.
         minus: A setting whose number with the same seed is subtracted, or "".
         published: The number in the publication, if it has one.
@@ -102,7 +102,7 @@ def overall(verdicts: Iterable[Verdict]) -> str:
 
 
 class Plot(NamedTuple):
-    """A picture of one shipped run as plain numbers, drawn by `charts.plot_chart`.
+    """A plot of one shipped run, as plain numbers, drawn by `charts.plot_chart`.
 
     Attributes:
         title: What it shows.
@@ -122,7 +122,7 @@ class Plot(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class KnownResult:
-    """A published result, and the runs that show whether it is found here.
+    """A published result, and the runs that test it here.
 
     The claims are fixed before the shown runs are made. Settings may have been tuned on other seeds
     only, which are named.
@@ -140,7 +140,7 @@ class KnownResult:
             metric; by default it is the last value.
         published: The published number of the first claim's measure, by setting, where the claims
             have none.
-        plots: Yields the pictures of a run. Those of the first run of the first setting are
+        plots: Yields the plots of a run. Those of the first run of the first setting are
             shipped.
         predicted: What theory says before any run, or "".
         differs: How the setting differs from the published one, or "".

@@ -41,28 +41,28 @@ def training_accuracy(model: AbstractModel, setup: Setup) -> float:
 
 
 def tested_accuracy(model: AbstractModel, setup: Setup) -> float:
-    """Return the accuracy on the test."""
+    """Return the accuracy on the test set."""
     return evaluate(model, setup.test, readout="last").accuracy
 
 
 def new_accuracy(model: AbstractModel, setup: Setup) -> float:
-    """Return the accuracy on the test pairs a, b of which b, a was not trained either."""
+    """Return the accuracy on the test pairs (a, b) for which (b, a) was not trained either."""
     trained = {(a, b) for a, b, *_ in np.asarray(cast(FullSource, setup.source).sequences).tolist()}
     new = np.array([(b, a) not in trained for a, b, *_ in np.asarray(setup.test).tolist()])
     return evaluate(model, setup.test[new], readout="last").accuracy
 
 
 def solved(model: AbstractModel, setup: Setup) -> float:
-    """Return how many of training set and test, in this order, have an accuracy of 0.95."""
+    """Return 0 before the training accuracy is 0.95, then 1, and 2 if the test accuracy is too."""
     if training_accuracy(model, setup) < _SOLVED:
         return 0
     return 1 + (tested_accuracy(model, setup) >= _SOLVED)
 
 
 def delay(found: list[float]) -> float:
-    """Return the steps until the test is solved, divided by those for the training set.
+    """Return the steps until the test set is solved over those until the training set is.
 
-    What is never solved counts as solved at the last step.
+    A set is solved at an accuracy of 0.95. If it never is, the last step counts.
     """
     training, test = (
         next((step for step, many in zip(_STEPS, found, strict=True) if many >= least), _LAST)
@@ -87,7 +87,7 @@ def power_in_few(model: AbstractModel, setup: Setup) -> float:
 
 
 def plots(result: RunSummary) -> Iterator[Plot]:
-    """Yield the pictures of a run."""
+    """Yield the plots of a run."""
     lines = {"training": _TRAINING, "test": _TEST, "new": _NEW}
     for title, y, names in (
         ("Accuracy; new pairs were trained in neither order", "accuracy", lines),

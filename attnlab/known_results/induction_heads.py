@@ -52,9 +52,9 @@ def loss_without_induction_heads(model: AbstractModel, setup: Setup) -> float:
 
 
 def has_neither_or_both(model: AbstractModel, setup: Setup) -> float:
-    """Return whether prefix match and loss are on the same side of their middle, 0 or 1.
+    """Return 1 if prefix match and loss are both past their midpoint or both before it, else 0.
 
-    The middle is 0.5 for the prefix match, and halfway from the untrained loss to the floor.
+    The midpoint is 0.5 for the prefix match, and halfway from the untrained loss to the floor.
     """
     references = _references(_TWO.generator, _TWO.length)
     visible = references.sequences[:, :-1]

@@ -38,7 +38,7 @@ def late_excess(model: AbstractModel, setup: Setup) -> float:
 
 
 def is_at_unigram(model: AbstractModel, setup: Setup) -> float:
-    """Return whether the in-context unigram is the reference nearest to the model, 0 or 1."""
+    """Return 1 if the in-context unigram is the reference nearest to the model, else 0."""
     references, each = _compared(model, setup)
     return references.names[each.mean(axis=(1, 2)).argmin()] == "in-context unigram"
 

@@ -53,7 +53,7 @@ def language(name: str) -> HiddenChain:
 
 
 def are_in_language(bits: np.ndarray, name: str) -> np.ndarray:
-    """Return, for every first part of each row of bits, whether it is in the language."""
+    """Return, for every prefix of each row of bits, whether it is in the language."""
     states, found = np.zeros(len(bits), int), []
     for bit in bits.T:
         states = np.array(_MOVES[name])[states, bit]

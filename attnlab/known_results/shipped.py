@@ -40,7 +40,7 @@ def shipped_minutes(known: KnownResult) -> float:
 
 
 def shipped_plots(known: KnownResult) -> tuple[Plot, ...]:
-    """Return the shipped pictures of a known result."""
+    """Return the shipped plots of a known result."""
     plots = _shipped()[known.name].get("plots", ())
     return tuple(Plot(**plot | {"points": _points(plot["points"])}) for plot in plots)
 

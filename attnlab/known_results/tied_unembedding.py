@@ -1,4 +1,4 @@
-"""One layer with a tied unembedding is said to stay at the unigram on a binary Markov chain."""
+"""One layer with a tied unembedding, which reportedly stays at the unigram on a binary chain."""
 
 from types import MappingProxyType
 

@@ -45,8 +45,8 @@ _SETTINGS = {
 def rise_of_loss(model: AbstractModel, setup: Setup) -> float:
     """Return the loss above the floor after the trained length, minus that up to it.
 
-    Both are differences to the exact predictions of the same tokens, so that chance in which
-    tokens come does not count.
+    Both are relative to the exact predictions of the same tokens, so that the randomness of the
+    tokens cancels.
     """
     own, longer = (
         loss_at_length(setup.experiment, model, np.asarray(setup.test), times * _LENGTH).excess

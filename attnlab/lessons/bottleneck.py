@@ -33,7 +33,7 @@ _REVERSED_WIDTH = 32
 
 
 def swept(family: str, hand: int, width: int) -> Experiment:
-    """Return a run of the sweep: GRU cells of `width` components sort `hand` of 52 cards; seed 0.
+    """Return a run of the sweep: GRU cells of `width` components sort a hand of `hand` cards.
 
     With attention, queries and keys are as wide as the state.
     """

@@ -32,7 +32,7 @@ _UNREADABLE = "The example that comes with attnlab cannot be read. Install attnl
 
 
 class Example(NamedTuple):
-    """A result, the settings `of` which it is, and when, with what and where it was computed."""
+    """A result, its settings (`of`), and when, with which versions and where it was made."""
 
     of: Any
     result: Any

@@ -56,7 +56,7 @@ def _rows(position: AbstractPosition, length: int, width: int) -> Float[Array, "
 def met_scores(
     position: AbstractScorePosition, *, length: int, width: int
 ) -> Float[np.ndarray, "query key"]:
-    """Return the scores of one vector with itself: a query and a key at every pair of positions.
+    """Return the score at each pair of positions, with one vector as both query and key.
 
     The vector is (1, 0, 1, 0, …) divided by its length, so that without an encoding every score is
     1. The bias of the encoding is added.

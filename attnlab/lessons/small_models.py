@@ -53,7 +53,7 @@ class SmallModel(NamedTuple):
 
 
 def aligning(task: str, family: str) -> Experiment:
-    """Return the experiment of a small model on sequences of six letters out of eight."""
+    """Return the experiment of a small model whose source is six of eight letters."""
     generator = TASKS[task](source_length=6, letters=8)
     return Experiment(
         generator=generator, model=ALL_MODELS[family](**_SIZES[family]), training=_training(0.005)

@@ -157,7 +157,7 @@ class JobState(NamedTuple):
 
     Attributes:
         latest: The newest item, or None before the first.
-        running: Whether more items come without a further call.
+        running: Whether the job will produce more items without another call.
         done: Whether there are no more items. A job neither running nor done can be resumed.
         message: Its place in the queue, or why it was paused.
         error: The error that ended it, or "".

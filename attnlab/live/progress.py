@@ -206,7 +206,7 @@ class RunProgress:
 
     @property
     def is_finished(self) -> bool:
-        """Whether this is the run that the experiment alone determines, to its end."""
+        """Whether the run has ended and only the experiment determined it: no changed settings."""
         is_pure = self.is_trained_here and not self.history.changes
         return is_pure and (self.at_end or self.failure != "")
 

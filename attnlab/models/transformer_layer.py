@@ -233,7 +233,7 @@ def build_layer(options: LayerOptions, width: int, key: Key[Array, ""]) -> Trans
 
 
 def layer_formulas(options: LayerOptions, width: str) -> dict[str, str]:
-    """Return the parameter count of each part of a layer as a formula, given that of `width`."""
+    """Return the parameter count of each part of a layer as a formula; `width` is one too."""
     values = "d_value" if options.d_value else "d_attn"
     formulas = {
         "query": f"({width} + 1) × heads × d_attn",

@@ -118,7 +118,7 @@ def _estimate(losses: Float[np.ndarray, " size"], shares: Float[np.ndarray, " si
 def reference_rows(generator, start, drawn):
     """Return log p(next token) before every token of drawn sequences: exact, and of references.
 
-    With a latent rule, the references have the prediction of the `RULE_KNOWN` too.
+    With a latent rule, the references include the prediction of `RULE_KNOWN`.
     """
 
     def of_sequence(one):

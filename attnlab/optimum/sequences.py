@@ -68,7 +68,7 @@ MOST_SEQUENCES = 60_000
 
 
 class Weighted(NamedTuple):
-    """Visible tokens of many sequences, their weights, and the prediction after each beginning.
+    """Visible tokens of many sequences, their weights, and the prediction after each prefix.
 
     `probs[s, t]` is p(token t | the tokens before it in sequence s). Weights sum to 1: exact
     probabilities if `exact`, otherwise one over the number of sampled sequences. Rows after an
@@ -112,7 +112,7 @@ def mean_in_loss(
 def log_weights(
     tokens: Int[np.ndarray, "sequences length"], probs: Float[np.ndarray, "sequences queries vocab"]
 ) -> Float[np.ndarray, "sequences beginnings"]:
-    """Return log p(first t tokens) for t from 0 to the length; -inf for an impossible beginning."""
+    """Return log p(first t tokens) for t from 0 to the length; -inf for an impossible prefix."""
     chosen = np.take_along_axis(probs[:, :-1], tokens[:, :, None], axis=2)[:, :, 0]
     with np.errstate(divide="ignore"):
         steps = np.log(np.nan_to_num(chosen, nan=0.0))

@@ -116,7 +116,7 @@ class RunSummary:
 
     @property
     def result(self) -> "RunSummary":
-        """The summary itself. Deprecated: numbers of a run in a library were a part of it."""
+        """The summary itself. Deprecated: entries of a library once had their numbers here."""
         return self
 
     @property

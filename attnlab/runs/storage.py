@@ -4,8 +4,8 @@ The entry `attnlab` of the file's metadata is JSON: the version of this format, 
 file (with zeros in its place), and everything in a run except its arrays. An array is named by its
 place in the tree, such as `state.model.tokens`; `losses` are those of all steps, and `checkpoints…`
 has a leading axis for the checkpoints. `by_position.losses` are the losses and standard errors of
-the tests at `by_position.steps`: first of the mean, then of each of `by_position.positions`. Files
-have them if those tests have them.
+the tests at `by_position.steps`: first of the mean, then of each of `by_position.positions`. They
+are present if the tests have losses by position.
 
 Files of versions 1 and 2 can still be read. They begin with `attnlab run ` and the version; version
 2 then has a line with the SHA-256 of the rest. Then follow a line of JSON, which also lists the
@@ -129,7 +129,7 @@ def header_of(data: bytes) -> Header:
 
 
 def is_run_file(beginning: bytes) -> bool:
-    """Return whether a file with this beginning may be a run file."""
+    """Return whether a file that starts with these bytes may be a run file."""
     return beginning.startswith(_OLD) or beginning[_SIZE_BYTES:].startswith(_BEGINS)
 
 

@@ -177,7 +177,7 @@ def evaluate_by_position(
 def losses_of_tokens(
     model: AbstractModel, examples: Example
 ) -> tuple[Float[np.ndarray, "size tokens"], Float[np.ndarray, "size tokens"]]:
-    """Return loss and right answers of predicting all tokens but the first."""
+    """Return loss and correctness (1 or 0) of predicting each token after the first."""
     nll, right = _tested(_test_all, model, examples)
     return np.asarray(nll, dtype=np.float64), np.asarray(right, dtype=np.float64)
 

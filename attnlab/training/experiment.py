@@ -207,8 +207,8 @@ class Setup(NamedTuple):
     A sequence of `test` is the visible tokens and the token to predict. `probes` are the visible
     tokens of a small fixed set of sequences, whose patterns are shown. The prompt has
     `prompt_length` tokens. In a task, probes, test and fixed training set all have different
-    sources. `exact` and `loss_mask` are the `exact_losses` and the loss mask of the test, without a
-    mask if only the final tokens are tested.
+    sources. `exact` and `loss_mask` are the `exact_losses` and the loss mask of the test set,
+    without a mask if only the final tokens are tested.
     """
 
     experiment: Experiment

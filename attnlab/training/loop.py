@@ -63,7 +63,7 @@ class Progress(NamedTuple):
 class EvaluationEvent(NamedTuple):
     """A model and its test results after `step` steps.
 
-    Evaluations that are no `test` of the plan were requested in passing. At a `checkpoint` the
+    An evaluation that is not a `test` of the plan was requested between them. At a `checkpoint` the
     model is to be kept. The model is None if only the results were kept.
     """
 
@@ -215,7 +215,7 @@ def _advance(moment: _Moment, setup: Setup, steps: int) -> tuple[TrainState, Los
 def evaluate_state(
     state: TrainState, setup: Setup, training: Training, plan: EvaluationPlan
 ) -> EvaluationEvent:
-    """Evaluate a state. Weights may be finite and yet too large for that."""
+    """Evaluate a state. The loss may overflow even if all weights are finite."""
     step = int(state.step)
     evaluation = evaluate(
         state.model,

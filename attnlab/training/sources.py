@@ -1,4 +1,4 @@
-"""Sources of training batches, and the sequences that are held out for the test."""
+"""Sources of training batches, and the sequences that are held out for testing."""
 
 import abc
 import dataclasses
@@ -43,7 +43,7 @@ _ONE_IN = 5
 def is_held_out(
     sequences: Int[np.ndarray, "some positions"], seed: int
 ) -> Bool[np.ndarray, " some"]:
-    """Return which sequences are for the test, by a hash of their visible tokens and the seed.
+    """Return which sequences are for testing, by a hash of their visible tokens and the seed.
 
     The last token, which is predicted, is not hashed: its distribution given the others is the same
     on both sides.

@@ -47,7 +47,7 @@ class Training(Options):
     Raises `OptionError` for a full batch of fresh samples, a full batch above the cap of `batch`,
     and `scheduled_sampling` with a loss other than `next`. `scheduled_sampling` is the probability
     of `mixed_in` at the last step, to which it rises linearly from 0. Training losses are then
-    those after the mixed tokens.
+    computed with the mixed tokens.
     """
 
     name: ClassVar[str] = "training"

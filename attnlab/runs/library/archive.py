@@ -43,7 +43,7 @@ class TakenIn(NamedTuple):
 
 
 def is_archive(beginning: bytes) -> bool:
-    """Return whether a file with this beginning may have exported runs."""
+    """Return whether a file that starts with these bytes may contain exported runs."""
     return beginning.startswith((_BEGINS, earlier.ARCHIVE_BEGINS))
 
 

@@ -111,7 +111,7 @@ def version_of(connection: sqlite3.Connection, where: str, *, newest: int) -> in
 
 
 class Database:
-    """A SQLite file, or memory if `path` is None. It can be made again.
+    """A SQLite file, or memory if `path` is None. It can be rebuilt.
 
     One program writes at a time; another waits at most `patience` seconds and then gets an error.
     A damaged file, or one with other tables, is moved away to `….damaged`; the new one is empty.
@@ -186,7 +186,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Return the connection, for statements that see the same state."""
+        """Open a read transaction: all statements of the block see the same state."""
         with self._lock, explained(self.where):
             self._connection.execute("BEGIN")
             try:
@@ -196,7 +196,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Return the connection, for statements of which all or none take effect."""
+        """Open a transaction: all statements of the block take effect, or none."""
         with self._lock, explained(self.where):
             self._connection.execute("BEGIN IMMEDIATE")
             try:

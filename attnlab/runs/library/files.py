@@ -48,11 +48,11 @@ class Files:
         return read_bytes(self.folder / name, is_right=is_right, most=most, follow=False)
 
     def exists(self, name: str) -> bool:
-        """Return whether there is something of this name."""
+        """Return whether a file of this name exists."""
         return name in self.held or (self.folder is not None and os.path.lexists(self._path(name)))
 
     def stamps(self) -> dict[int, str]:
-        """Return a text for each summary, by its run's number, that differs if it was changed."""
+        """Return the stamp of each summary by the number of its run; see `stamp_of`."""
         found = {name: str(len(data)) for name, data in self.held.items()}
         files = self._found(lambda name: name.endswith(".json"))
         found |= {name: stamp_of(file) for name, file in files.items()}
@@ -60,12 +60,12 @@ class Files:
         return {int(match.group(1)): stamp for match, stamp in matches if match}
 
     def size(self) -> int:
-        """Return the bytes of all files."""
+        """Return the size of all files in bytes."""
         files = sum(file.st_size for file in self._found(lambda name: True).values())
         return files + sum(map(len, self.held.values()))
 
     def delete(self, name: Any) -> None:
-        """Delete it, if it exists and is the name of a model or summary."""
+        """Delete a file, if it exists and has the name of a model or a summary."""
         if isinstance(name, str) and (MODEL.fullmatch(name) or SUMMARY.fullmatch(name)):
             self.held.pop(name, None)
             # On some systems a file that another program has open cannot be deleted, and stays.
@@ -74,9 +74,10 @@ class Files:
                     self._path(name).unlink(missing_ok=True)
 
     def delete_leftovers(self, models: Set[str] | None, *, before: datetime) -> None:
-        """Delete files from before that time that killed programs left half written.
+        """Delete files that no run needs, if they were last changed before that time.
 
-        Also deletes models that are not among these; None keeps all.
+        These are the partial files of killed programs and, unless `models` is None, models that are
+        not in it.
         """
 
         def is_leftover(name: str) -> bool:
@@ -147,9 +148,10 @@ class FileChanges:
                 raise self._error(error) from error
 
     def undo(self) -> None:
-        """Delete what is not in its place, and files that did not exist before.
+        """Delete the files that are not in their places yet, and those that did not exist before.
 
-        Only a folder or an index that cannot be written after all files were leaves new contents.
+        Existing files that were already replaced keep their new contents. This takes a folder or an
+        index that becomes unwritable after all files were written.
         """
         for part in self._parts.values():
             part.unlink(missing_ok=True)
@@ -166,5 +168,5 @@ class FileChanges:
 
 
 def stamp_of(found: os.stat_result) -> str:
-    """Return a text that differs if a file was changed."""
+    """Return a text that changes whenever the file changes."""
     return f"{found.st_mtime_ns} {found.st_size}"

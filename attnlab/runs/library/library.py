@@ -42,13 +42,14 @@ class Problem(NamedTuple):
 class Library:
     """Runs in a folder, or in memory if it is None. All methods are thread-safe.
 
-    A run is a file with its results and curves, `runs/7.json`, and its model one beside it,
-    `runs/7.run`. The index, `index.sqlite`, is made from these files when it is missing, damaged or
-    of another version, and an opening reads those that changed. All programs of this machine that
-    open the folder see its contents; on a drive shared by several machines, only one may have it
-    open at a time. A library in a folder without write access is only read. One that would exceed
-    `most_bytes` keeps nothing more; None sets no limit. A program waits at most `patience` seconds
-    for another one that writes. The first opening converts a library of an earlier version.
+    The results and curves of a run are in a file such as `runs/7.json`, and its model in
+    `runs/7.run`. The index, `index.sqlite`, is built from these files if it is missing, damaged or
+    of another version; opening the library reads the files that changed. All programs of this
+    machine that open the folder see its contents; on a drive shared by several machines, only one
+    may have it open at a time. A library in a folder without write access is only read. A library
+    that would exceed `most_bytes` saves no more runs; None sets no limit. A program waits at most
+    `patience` seconds for another one that writes. The first opening converts a library of an
+    earlier version.
 
     Raises `LibraryError`, with the remedy, for a folder that cannot be created, and for files in it
     that are not a library's, or damaged.
@@ -91,10 +92,10 @@ class Library:
         tags: Iterable[str] = (),
         number: int | None = None,
     ) -> int:
-        """Keep a result as a new run, or as that of `number`, which continued; return its number.
+        """Save a result as a new run, or as the continuation of run `number`; return its number.
 
         A continued run keeps its name, tags and note, stays in the bin if it is there, and keeps
-        its model if `result` has none. If it was deleted permanently, it becomes a new one. Keeping
+        its model if `result` has none. If it was deleted permanently, it becomes a new one. Saving
         the same experiment twice makes two runs.
 
         Raises:
@@ -149,7 +150,7 @@ class Library:
         return self._store.entry(number)
 
     def age_of(self, entry: RunSummary) -> timedelta:
-        """Return how long ago a run was kept."""
+        """Return how long ago a run was last saved."""
         return self._clock() - entry.date
 
     def entries(
@@ -199,7 +200,7 @@ class Library:
     def delete(self, numbers: Iterable[int]) -> None:
         """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them.
 
-        A run whose file is damaged as a whole is deleted permanently.
+        A run whose file cannot be read is deleted permanently.
         """
         self._move(numbers, moment(self._clock()))
 

@@ -28,7 +28,7 @@ _MOST_NUMBER = 10**16 - 1
 
 
 class Store:
-    """The files of a library, which are its truth, and their index.
+    """The files of a library, which are the source of truth, and their index.
 
     Every summary is a record: JSON as `from_summary` reads it. `problems` has texts about those
     that could not be read, by the numbers of their runs. Raises `LibraryError` for a folder that
@@ -189,7 +189,7 @@ class Store:
                 change.remove(number)
 
     def tidy_up(self, now: datetime, *, bin_days: int) -> None:
-        """Do what is due at an opening; if read-only or busy, it can wait."""
+        """Do the maintenance due when a library is opened; skip it if read-only or busy."""
         with suppress(LibraryError):
             self.check_writable()
             self.purge(now - timedelta(days=bin_days))

@@ -48,13 +48,13 @@ _YEARS = range(2000, 2200)
 
 
 class RowError(ValueError):
-    """A summary that is not that of a run, with the reason."""
+    """Data that are not the summary of a run; the message says why."""
 
 
 def check_model(run: RunSummary, experiment: Experiment) -> None:
     """Raise `ValueError` if the model and the run belong to different experiments.
 
-    Their training may differ: the last model of a continued run may be an earlier one.
+    Their training options may differ: the last saved model of a continued run may be older.
     """
     if dataclasses.replace(experiment, training=run.experiment.training) != run.experiment:
         raise ValueError(
@@ -111,7 +111,7 @@ def record_of(run: RunSummary) -> dict[str, Any]:
 
 
 def to_summary(record: Mapping[str, Any]) -> bytes:
-    """Return a record as JSON; what JSON lacks becomes a text, which is rejected when read."""
+    """Return a record as JSON; other types become texts, which are rejected when read."""
     return json.dumps(record, default=repr).encode()
 
 
@@ -127,7 +127,7 @@ def from_summary(data: bytes) -> dict[str, Any]:
 
 
 def moment(date: datetime) -> str:
-    """Return a date as a summary has it, in UTC; these texts sort by time."""
+    """Return a date as text in UTC, as in a summary; such texts sort by time."""
     return date.astimezone(UTC).isoformat(timespec="microseconds")
 
 

@@ -265,7 +265,7 @@ def remove(connection: sqlite3.Connection, number: int) -> None:
 
 
 def clear(connection: sqlite3.Connection, form: str) -> None:
-    """Remove all runs; those that follow are hashed in this form."""
+    """Remove all runs; store the `settings_form` that the next runs are hashed with."""
     for name in ("runs", "tags", "about"):
         connection.execute(f"DELETE FROM {name}")
     connection.execute("INSERT INTO about VALUES (?)", (form,))

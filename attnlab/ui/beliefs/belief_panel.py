@@ -1,4 +1,4 @@
-"""The picture of the Beliefs page: exact beliefs beside those that a probe finds in the model."""
+"""The charts of the Beliefs page: exact beliefs beside those that a probe finds in the model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -74,7 +74,7 @@ _NOUNS = {
 
 
 def draw_beliefs(bench: Bench) -> None:
-    """Draw the pictures and their controls; redraw them during training and replays."""
+    """Draw the charts and their controls; redraw them during training and replays."""
     draw_over_training(
         bench.run,
         has_beliefs,

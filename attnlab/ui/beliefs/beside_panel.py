@@ -18,7 +18,7 @@ from attnlab.ui.core.session_library import session_library
 
 
 def draw_beside(experiment: Experiment, target: str) -> None:
-    """Draw the choice of another run of the same process, and R² at every site of it."""
+    """Draw the choice of another run of the same process, and its R² at every site."""
     library = session_library().library
     try:
         entries = library.entries(Query(generator=experiment.generator.name))

@@ -123,7 +123,7 @@ def answer(where: str, noun: str, site: str, score: Score) -> str:
 
 
 def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:
-    """Return what a high R² means here, from the controls."""
+    """Explain what a high R² shows, by comparing it with the controls."""
     law, untrained = controls[NEXT_TOKEN].r2, max(each.untrained.r2 for each in sites)
     text = f"A probe of the untrained model reaches R² {untrained:.2f} at best. "
     if BEST in controls:

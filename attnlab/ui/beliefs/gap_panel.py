@@ -19,7 +19,7 @@ from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES
 def draw_together(
     experiment: Experiment, target: str, model: AbstractModel, setup: ProbeSetup
 ) -> None:
-    """Draw R² of the probe of all sites side by side."""
+    """Draw R² of one probe that reads the activations of all sites."""
     make = partial(probe_all_sites, setup, model)
     together = kept_result("all_sites", model, (experiment, target), make)
     st.caption(f"A probe of all activations together reaches R² {show_score(together.score)}.")

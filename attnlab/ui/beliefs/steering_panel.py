@@ -24,7 +24,7 @@ _CHART_HEIGHT = 220
 
 
 def chosen_belief(count: int) -> int:
-    """Return the number of the picked one of `count` points, at first 0."""
+    """Return the index of the selected point, or 0 without a selection among `count` points."""
     state = st.session_state.get(BELIEF_CHART)
     points = state["selection"].get(PICK, []) if state else []
     number = int(points[0]["number"]) if points else 0
@@ -50,7 +50,7 @@ def distinct_pasts(setup: ProbeSetup, at: slice) -> tuple[list[tuple[int, ...]],
 def grid_of_beliefs(states: int) -> np.ndarray:
     """Return evenly spaced beliefs over two or three states; none over more states.
 
-    Of more states, a place in the picture is no single belief.
+    With more states, a point of the chart is not a single belief.
     """
     if states > 3:
         return np.zeros((0, states))

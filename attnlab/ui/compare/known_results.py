@@ -62,7 +62,7 @@ for verdict in known.verdicts(known.numbers_of(results)):
 
 
 def draw_overview(results: Iterable[KnownResult]) -> None:
-    """Draw how many results were found again, and links to the cards, by verdict."""
+    """Draw how many results were reproduced, and links to the cards, by verdict."""
     links: dict[str, list[str]] = {}
     for known in results:
         says = _says(known.verdicts(shipped_numbers(known)[1]))
@@ -78,7 +78,7 @@ def draw_overview(results: Iterable[KnownResult]) -> None:
 
 
 def draw_gallery(results: Sequence[KnownResult]) -> None:
-    """Draw the cards of these results, two beside each other."""
+    """Draw the cards of these results, two per row."""
     for at in range(0, len(results), 2):
         for column, known in zip(st.columns(2), results[at : at + 2], strict=False):
             with column:

@@ -55,7 +55,7 @@ class Plan:
 
     @cached_property
     def runs(self) -> dict[Identity, Experiment]:
-        """The experiments, of which equal ones are a single run."""
+        """The runs: each different experiment once."""
         return {identity_of(experiment): experiment for experiment in self.experiments}
 
 

@@ -72,8 +72,9 @@ def begin_form() -> None:
 def apply_preset() -> None:
     """Set every control to the preset chosen in the menu, which calls this.
 
-    A click on its way while the script changes the menu carries the previous preset, which would
-    undo what the user has just done. So a choice counts only if the browser shows the last change.
+    A click that the browser sends while the script changes the menu has the previous preset, which
+    would undo what the user has just done. So a choice counts only if the browser shows the last
+    change.
     """
     name = st.session_state["preset"]
     if name in PRESETS and not is_behind():

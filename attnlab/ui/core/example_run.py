@@ -25,7 +25,7 @@ def draw_example_note(example: LiveRun, button: str) -> None:
 
 @st.cache_resource(show_spinner=False)
 def example_run(name: str) -> LiveRun:
-    """Return the run of that name; all sessions look at the same one."""
+    """Return the run of that name; all sessions share it."""
     stored = shipped_run(name)
     example = LiveRun(stored.experiment)
     example.resume(stored)

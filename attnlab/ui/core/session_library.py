@@ -90,7 +90,7 @@ def _move_own_runs(library: Library) -> None:
 class RunKeeper:
     """Saves the results of a run in one row of a library, unless another program changed that row.
 
-    A run that repeats a finished one has the row of that one, which stays as it is.
+    A run that repeats a finished run uses the row of that run, which is not changed.
 
     With `only_ended`, unfinished runs are not saved. `problem` is why the last result could not be
     saved, or "".
@@ -193,7 +193,7 @@ def name_run(number: int, name: str) -> None:
 
 
 def follow_name(entry: RunSummary) -> None:
-    """Name the runs of this session that are a run of the library as the library does."""
+    """Rename the runs of this session that are saved as this entry of the library."""
     current = session()
     for number, autosave in (*current.autosaves.items(), (None, session_run().autosave)):
         if autosave.kept is None or autosave.kept.number != entry.number:
@@ -208,8 +208,8 @@ def follow_name(entry: RunSummary) -> None:
 def current_name(run: LiveRun) -> str:
     """Return the name of the current run, which it keeps as a past run.
 
-    It is that of the past run that it repeats, or that in the library, or that of the advice that
-    led to the run, or `short_name`.
+    It is the first of these: the name of the past run that it repeats, its name in the library, the
+    name of the advice that led to it, its `short_name`.
     """
     past, kept = session().past_runs, run.autosave.kept
     if not run.snapshot().history.changes and (twin := twin_of(past, run.experiment)):

@@ -1,1 +1,1 @@
-"""The In context page: what a model reads off the context, and how it comes to do so."""
+"""The In context page: what a model infers from the context, and how it learns to."""

@@ -1,4 +1,4 @@
-"""What the loss becomes without each head."""
+"""The loss after ablating each head."""
 
 import pandas as pd
 import streamlit as st

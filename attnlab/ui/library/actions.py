@@ -91,7 +91,7 @@ _DELETED, _GO_TO = "library_deleted", "library_go_to"
 
 
 def follow_opening() -> None:
-    """Go to the page in which the user has just opened a run."""
+    """Go to the page where the user has just opened a run."""
     page = st.session_state.pop(_GO_TO, None)
     if page is not None:
         go_to(page)

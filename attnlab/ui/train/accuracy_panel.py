@@ -1,4 +1,4 @@
-"""Accuracy on the training set beside that on the test, for runs with fixed data."""
+"""Accuracy on the training set and on the test set, for runs with fixed data."""
 
 from collections.abc import Callable
 
