@@ -128,6 +128,7 @@ def test_five_states_with_noise_and_every_target(app):
     assert "No probe can beat the exact belief" in texts(app)
 
 
+@pytest.mark.slow
 def test_a_process_without_hidden_states_offers_the_named_ones(app):
     app.selectbox(key="generator").select("dotmod").run()
     app.switch_page(PAGE).run()

@@ -68,6 +68,7 @@ def test_a_link_holds_the_whole_comparison(page):
     assert not again.warning
 
 
+@pytest.mark.slow
 def test_what_a_link_asks_for_in_vain_is_told():
     bad = {"vary_model": "linear,teapot", "vary_colour": "red", "seeds": "-1"}
     page = open_page("pages/compare.py", {"v": "2"} | bad)
@@ -115,6 +116,7 @@ def test_every_question_sets_the_controls(page):
         assert not page.warning
 
 
+@pytest.mark.slow
 def test_a_click_directly_after_a_change_does_not_choose_the_previous_question_again(page):
     page.selectbox(key="compare_preset").set_value(FIRST_COMPARISON).run()
     heard = page.text_input(key="receipt").value
@@ -188,6 +190,7 @@ def test_runs_are_made_once_and_read(page):
     compile(code(page), "in code", "exec")
 
 
+@pytest.mark.slow
 def test_a_measure_of_beliefs_is_a_result_like_others(monkeypatch):
     def measured(plan, *_):
         each = {"belief_r2:attention.0": ((20, 0.5),), "untrained_belief_r2": ((20, 0.25),)}
@@ -214,6 +217,7 @@ def test_a_measure_of_beliefs_is_a_result_like_others(monkeypatch):
     assert "R² of the belief, attention 1" in page.dataframe[1].value.columns[1]
 
 
+@pytest.mark.slow
 def test_runs_are_stopped_and_gone_on_with(page, monkeypatch):
     with endless(monkeypatch, WORK, ComparisonProgress(share=0.5)):
         page.button(key="compare_start").click().run()
@@ -228,6 +232,7 @@ def test_runs_are_stopped_and_gone_on_with(page, monkeypatch):
         assert not page.exception
 
 
+@pytest.mark.slow
 def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
     monkeypatch.setattr("attnlab.ui.compare.work.limits", lambda: HOSTED)
     page.number_input(key="compare_seeds").set_value(60).run()
@@ -236,6 +241,7 @@ def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
     assert page.session_state["session"].jobs.get("compare") is None
 
 
+@pytest.mark.slow
 def test_a_changed_choice_is_told_and_can_be_taken_back(page, monkeypatch):
     monkeypatch.setattr(WORK, lambda *_: iter([ComparisonProgress(share=1.0)]))
     page.button(key="compare_start").click().run()

@@ -99,6 +99,7 @@ def other_file(tmp_path, monkeypatch):
     shipped_example.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "text"),
     [(COMPARE, None), (COMPARE, '{"compare": {"made": {}}}'), (COSTS, "{}"), (SOFTMAX, '{"sw')],

@@ -142,6 +142,7 @@ def test_a_table_is_fitted_to_new_symbols(page):
     assert len(page.session_state["custom_table"].splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_more_hidden_states(page):
     page.selectbox(key="generator").select("hmm").run()
     page.number_input(key="hmm_initial_size").set_value(3).run()
@@ -152,6 +153,7 @@ def test_more_hidden_states(page):
     assert len(page.session_state["hmm_initial"].split()) == 3
 
 
+@pytest.mark.slow
 def test_an_option_is_shown_only_while_it_has_an_effect(page):
     page.selectbox(key="generator").select("causal-tree").run()
     assert "causal-tree_parents" not in {each.key for each in page.text_input}
@@ -181,6 +183,7 @@ def test_a_stream_that_hardly_ever_changes_has_exact_figures(page):
     assert "| **unigram** · " in _texts(page)
 
 
+@pytest.mark.slow
 def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
     gate, cache = threading.Event(), FutureCache()
     monkeypatch.setattr("attnlab.ui.core.figures._cache", lambda: cache)
@@ -219,6 +222,7 @@ def test_what_takes_long_to_enumerate_is_estimated_first(page, monkeypatch):
     assert not page.exception
 
 
+@pytest.mark.slow
 def test_a_new_sample(page):
     def rows():
         return next(text.value for text in page.markdown if text.value.startswith("| days 1"))
@@ -301,6 +305,7 @@ def test_a_named_process_has_its_source_and_becomes_a_table_to_edit(first_page):
 _TABLES = ("initial", "table_0", "table_1")
 
 
+@pytest.mark.slow
 def test_the_table_of_hidden_states_is_edited_symbol_by_symbol(first_page):
     page = first_page
     page.selectbox(key="generator").select("hidden-chain").run()

@@ -87,6 +87,7 @@ def test_heads_and_references_of_a_run(app):
     assert "**Loss by token**, step 0" in texts(app)
 
 
+@pytest.mark.slow
 def test_who_has_chosen_nothing_sees_induction():
     app = AppTest.from_file(APP, default_timeout=60).run()
     app.switch_page(PAGE)
@@ -96,6 +97,7 @@ def test_who_has_chosen_nothing_sees_induction():
     assert app.selectbox(key="preset").value == "induction"
 
 
+@pytest.mark.slow
 def test_a_process_with_one_rule_offers_the_others(app):
     app.selectbox(key="generator").select("dotmod").run()
     app.switch_page(PAGE).run()

@@ -71,6 +71,7 @@ def test_a_slider_of_which_the_browser_knows_nothing_stands_at_the_newest_step(p
     assert list(slider.proto.default) == [len(slider.options) - 1]
 
 
+@pytest.mark.slow
 def test_a_frozen_pattern_is_of_a_step_before_the_one_that_is_shown(app):
     stored = trained(small(steps=8))
     _resume(app, stored)
@@ -134,6 +135,7 @@ def test_a_press_tests_longer_sequences(app):
     assert "A loss above a uniform guess (1.099) means confident predictions" in words
 
 
+@pytest.mark.slow
 def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
     names = list(page.session_state["session"].charts)
     assert names[:2] == ["The prediction of the next day", "The next day"]
@@ -181,6 +183,7 @@ def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_trained_on_the_
     assert "inspect_train" not in [button.key for button in page.button]
 
 
+@pytest.mark.slow
 def test_other_settings_than_those_of_the_run_are_offered_and_the_run_is_kept(page, stored):
     page.session_state["session"].run.step()
     assert page.session_state["session"].run.wait(_PATIENCE)
@@ -203,6 +206,7 @@ def _compare_with(app, stored, other):
     return _open(app)
 
 
+@pytest.mark.slow
 def test_two_runs_on_one_sequence_and_their_difference(app, stored):
     page = _compare_with(app, stored, _starting(small(seed=1)))
     this, other, difference = (
@@ -219,6 +223,7 @@ def test_two_runs_on_one_sequence_and_their_difference(app, stored):
     assert ends[2][0] == -ends[2][1]
 
 
+@pytest.mark.slow
 def test_a_run_without_attention_is_compared_by_what_it_depends_on(app, stored):
     page = _compare_with(app, stored, _starting(SMALL_LINEAR))
     assert any("`linear`, has no attention" in caption.value for caption in page.caption)

@@ -46,6 +46,7 @@ def test_the_fit_follows_the_controls(page):
     assert not page.exception
 
 
+@pytest.mark.slow
 def test_the_best_bandwidth(page):
     page.slider(key="bandwidth").set_value(0.9).run()
     before = float(figures(page)["error against the truth"])
@@ -55,6 +56,7 @@ def test_the_best_bandwidth(page):
     assert not page.exception
 
 
+@pytest.mark.slow
 def test_the_narrowest_kernel_is_no_error(page):
     page.slider(key="bandwidth").set_value(0.005).run()
     page.selectbox(key="curve").select("crowded left").run()
@@ -82,6 +84,7 @@ def test_own_points(page):
     assert any("0/0" in warning.value for warning in page.warning)
 
 
+@pytest.mark.slow
 def test_own_points_are_in_the_address_while_they_are_few(page):
     page.selectbox(key="curve").select("own points").run()
     for count in (7, 400, 8):

@@ -11,6 +11,7 @@ from tests.app.lessons import charts, open_page, texts
 from tests.unit.made_up_results import with_training
 
 
+@pytest.mark.slow
 def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel():
     page = open_page("pages/known_results.py")
     assert len(charts(page)) == len(KNOWN_RESULTS)
@@ -26,6 +27,7 @@ def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel():
         assert check.claim in texts(page)
 
 
+@pytest.mark.slow
 def test_the_page_begins_with_how_many_results_were_found_again():
     says = [overall(each.verdicts(shipped_numbers(each)[1])) for each in KNOWN_RESULTS.values()]
     agree, disagree = says.count(AGREES), says.count(DISAGREES)
@@ -49,6 +51,7 @@ def opened(monkeypatch):
     return page, known
 
 
+@pytest.mark.slow
 def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(opened):
     page, known = opened
     page.number_input(key=f"known_{known.name}_seeds").set_value(4).run()
@@ -61,6 +64,7 @@ def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(opened
     assert len(charts(page)) == 2
 
 
+@pytest.mark.slow
 def test_the_script_of_a_result_trains_its_runs_outside_the_app(opened, capsys):
     page, _ = opened
     exec(page.code[-1].value, {})

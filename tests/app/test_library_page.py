@@ -90,6 +90,7 @@ def test_a_run_that_was_trained_is_listed(folder, app, page):
     assert "±" in row["loss (nats)"]
 
 
+@pytest.mark.slow
 def test_filters_sort_and_pages(library, page):
     for seed in range(30):
         library.keep(result_of(seed=seed, steps=seed), name=f"seed {seed}",
@@ -150,6 +151,7 @@ def test_deleted_runs_are_brought_back_or_gone_for_good(library, page):
     assert "The bin is empty" in _words(app)
 
 
+@pytest.mark.slow
 def test_a_run_is_opened_and_goes_on_in_its_row(library, page):
     library.keep(
         result_of(state="interrupted", seed=4, run=run_of(seed=4), seconds=100.0), name="mine"
@@ -169,6 +171,7 @@ def test_a_run_is_opened_and_goes_on_in_its_row(library, page):
     assert library.count() == 1
 
 
+@pytest.mark.slow
 def test_a_run_of_a_hidden_markov_process_opens_in_beliefs(library, page):
     library.keep(result_of(run=run_of()))
     hidden = dataclasses.replace(SMALL_LINEAR, generator=HiddenMarkov())
@@ -226,6 +229,7 @@ def broken(folder):
     (folder / "library.sqlite").write_bytes(b"no database at all, whatever its name" * 100)
 
 
+@pytest.mark.slow
 def test_a_library_that_cannot_be_opened_stops_nothing(broken, folder, app, page):
     assert "Runs are kept in memory only" in _words(app)
     app.number_input(key="steps").set_value(2).run()

@@ -66,6 +66,7 @@ def test_a_page_without_a_lesson_has_no_strip(app):
     assert not [button for button in app.button if button.key == "lesson_leave"]
 
 
+@pytest.mark.slow
 def test_the_builder_holds_the_lesson_that_is_open(app):
     assert _builder(_open(app, _LESSON)) == _LESSON
     app.text_input(key="lesson_title").set_value("Another").run()
@@ -127,6 +128,7 @@ def test_a_lesson_without_hints_proposes_no_change(app):
     assert not is_advised
 
 
+@pytest.mark.slow
 def test_a_lesson_switches_on_large_type(app):
     assert not app.toggle(key="large_type").value
     _open(app, Lesson("For the last row", has_large_type=True))
@@ -202,6 +204,7 @@ def test_all_but_a_few_hides_the_controls_of_any_process(app):
     assert _keys(app) & set(all_but(())) == shown
 
 
+@pytest.mark.slow
 def test_leaving_a_lesson_keeps_the_settings_and_the_builder(app):
     _open(app, _LESSON)
     assert not {"preset", "d_attn"} & _keys(app)

@@ -94,6 +94,7 @@ def _heard(app) -> str:
     return app.text_input(key="receipt").value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "parameters", "words"),
     [
@@ -112,6 +113,7 @@ def test_what_the_address_asks_of_a_page_in_vain_is_told(page, parameters, words
     )
 
 
+@pytest.mark.slow
 def test_the_address_follows_the_controls_there_and_back(app):
     assert _address(app) == {"v": "2"}
     app.number_input(key="steps").set_value(700).run()
@@ -200,6 +202,7 @@ def test_a_bad_link_is_explained_until_the_notice_is_dismissed():
     assert not app.warning
 
 
+@pytest.mark.slow
 def test_a_link_that_cannot_run_here_can_be_mended(app, monkeypatch):
     monkeypatch.setenv("ATTNLAB_HOSTED", "1")
     _go_to(app, to_query(Experiment(length=100)))

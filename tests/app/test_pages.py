@@ -20,6 +20,7 @@ def _assert_draws(app, page: str) -> None:
     assert [drawn.value for drawn in app.title] == [title_of(page)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_page_before_a_run(app, page):
     _assert_draws(app, page)
@@ -84,6 +85,7 @@ def test_every_chart_makes_a_picture_that_says_what_it_shows(app):
         assert to_png(picture).startswith(b"\x89PNG\r\n\x1a\n")
 
 
+@pytest.mark.slow
 def test_a_page_forgets_the_charts_of_the_one_before(app):
     app.switch_page("pages/softmax_scaling.py").run()
     assert "Distribution of q · k" in app.session_state["session"].charts
@@ -92,6 +94,7 @@ def test_a_page_forgets_the_charts_of_the_one_before(app):
     assert _PANEL not in [block.label for block in app.expander]
 
 
+@pytest.mark.slow
 def test_the_panel_offers_the_charts_by_their_names(app):
     app.switch_page("pages/positional_encodings.py").run()
     (panel,) = [block for block in app.expander if block.label == _PANEL]

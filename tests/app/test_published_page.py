@@ -24,6 +24,7 @@ def numbers(page, part):
     return table.value
 
 
+@pytest.mark.slow
 def test_it_opens_with_three_pictures_and_says_where_the_numbers_are_from(page):
     assert len(charts(page)) == 3
     assert not page.table

@@ -66,6 +66,7 @@ def test_a_browser_that_is_late_does_not_hold_up_its_end(finished):
     assert (_label(finished), _shown(finished)) == ("Replay", "now")
 
 
+@pytest.mark.slow
 def test_the_status_names_the_step_that_is_shown(finished):
     """Not that of the run, beside numbers of another step."""
     states = [word.value for word in finished.markdown]

@@ -51,6 +51,7 @@ def words(app):
     return " ".join(each.value for each in (*app.caption, *app.error, *app.warning))
 
 
+@pytest.mark.slow
 def test_who_has_chosen_nothing_sees_a_hand_of_cards():
     app = AppTest.from_file(APP, default_timeout=60).run()
     app.switch_page(PAGE)
@@ -95,6 +96,7 @@ def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_started():
     assert not app.info
 
 
+@pytest.mark.slow
 def test_a_process_without_a_source_offers_the_named_tasks(app):
     app.selectbox(key="generator").select("dotmod").run()
     app.switch_page(PAGE).run()

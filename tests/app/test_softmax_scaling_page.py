@@ -52,6 +52,7 @@ def test_the_variance_follows_the_controls(page):
     assert not page.error
 
 
+@pytest.mark.slow
 def test_temperature_undoes_the_factor_of_eight(page):
     once = figures(page)
     page.button(key="logits_1").click().run()
@@ -83,6 +84,7 @@ def test_bad_logits_keep_the_last_picture(page):
     assert not page.error
 
 
+@pytest.mark.slow
 def test_every_case_of_numerical_safety(page):
     for case in CASES:
         assert f"**{case.name}**" in texts(page)
@@ -129,6 +131,7 @@ def test_runs_are_trained_and_read(page, monkeypatch):
     assert any("Settings changed" in info.value for info in page.info)
 
 
+@pytest.mark.slow
 def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
     monkeypatch.setattr("attnlab.ui.lessons.sweep_panel.limits", lambda: HOSTED)
     page.slider(key="sweep_steps").set_value(1_000).run()

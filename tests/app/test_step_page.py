@@ -97,6 +97,7 @@ def test_switches(page):
     assert page.number_input(key="step_at_query").max == 2
 
 
+@pytest.mark.slow
 def test_a_smaller_table_takes_the_cell_along(page):
     _choose(page, "output", query=3, key=3, component=3)
     page.text_area(key="step_inputs").set_value("1 0 1 0; 0 2 0 2").run()
@@ -126,6 +127,7 @@ def test_a_bad_table_keeps_the_last_good_picture(page):
         assert not page.info
 
 
+@pytest.mark.slow
 def test_another_example_takes_its_own_tables(page):
     page.text_area(key="step_inputs").set_value("nonsense").run()
     page.selectbox(key="step_example").select("one-hot keys").run()
@@ -135,6 +137,7 @@ def test_another_example_takes_its_own_tables(page):
     assert float(_results(page)[0]) == pytest.approx(0.9926, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_three_averages_are_one_at_any_size(page):
     for key, value in (("step_B", 1), ("step_T", 16), ("step_T", 1), ("step_C", 8)):
         page.slider(key=key).set_value(value).run()
@@ -145,6 +148,7 @@ def test_three_averages_are_one_at_any_size(page):
     assert any("attention" in chart.proto.alt for chart in page.get("vega_lite_chart"))
 
 
+@pytest.mark.slow
 def test_only_positions_and_masks_tell_orders_apart(page):
     page.selectbox(key="step_example").select("random head of width 16").run()
     for number in (1, 5, 9):

@@ -47,6 +47,7 @@ def test_every_part_is_there_and_says_what_it_shows(page):
     assert any("160 runs, 4 seeds a setting" in each.value for each in page.caption)
 
 
+@pytest.mark.slow
 def test_a_link_opens_the_section_of_its_control_and_keeps_the_others():
     page = open_page("pages/the_bottleneck.py", {"decoder_step": "3", "maps_task": "sort"})
     assert page.number_input(key="decoder_step").value == 3

@@ -42,6 +42,7 @@ def _charts(app):
     return tuple(app.session_state["session"].charts.values())
 
 
+@pytest.mark.slow
 def test_a_new_visitor_starts_a_run_with_one_click(monkeypatch):
     app, started = AppTest.from_file(APP, default_timeout=60).run(), []
     # The cards have the names that the menu of presets has after the first, which Start starts.
@@ -81,6 +82,7 @@ def test_advice_leads_from_a_stuck_run_to_a_better_one(app):
     assert re.fullmatch(r"Learned: attention \d+ % → \*\*last day only \d+ %\*\*", walk)
 
 
+@pytest.mark.slow
 def test_the_slider_follows_the_pointer_and_returns(app, monkeypatch):
     _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
     assert _run(app).wait(_PATIENCE)
@@ -99,6 +101,7 @@ def test_the_slider_follows_the_pointer_and_returns(app, monkeypatch):
     assert shown() == ("now", False)
 
 
+@pytest.mark.slow
 def test_the_coloured_button_is_what_to_do_next(app):
     def coloured():
         return {each.key for each in app.button if each.proto.type == "primary"}
@@ -123,6 +126,7 @@ def test_a_finished_run_whose_test_is_computed_is_loading(app, monkeypatch):
     assert "compiling" not in status
 
 
+@pytest.mark.slow
 def test_a_run_has_one_name_in_the_chart_the_table_and_the_walk(app):
     _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
     assert _run(app).wait(_PATIENCE)

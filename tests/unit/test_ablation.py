@@ -78,6 +78,7 @@ def test_an_edit_is_seen_in_its_head_and_in_no_other_of_its_layer(name):
     )
 
 
+@pytest.mark.slow
 def test_a_removed_head_is_one_whose_values_are_zero():
     model = build(FAMILIES["transformer"])
     layer = model.layers[1]
@@ -94,6 +95,7 @@ def test_a_removed_head_is_one_whose_values_are_zero():
     np.testing.assert_allclose(found, logits_of(without), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_edits_are_of_the_rows_that_are_asked_for():
     model = build(FAMILIES["attention"])
     changed = edited(model, Edit(0, 0, on_position(CAUSAL, 1)))
@@ -216,6 +218,7 @@ def test_the_table_begins_with_the_head_that_costs_most_and_has_errors():
     assert list(removals(found)) == [(0, 1), (0, 0)]
 
 
+@pytest.mark.slow
 def test_ablated_losses_are_those_of_edited_models():
     """Without a head the model is another one, whose zeroed values say the same."""
     references = references_of(InContextMarkov(), LENGTH, size=30)

@@ -116,6 +116,7 @@ def test_products_have_the_gradients_of_products_in_both_directions(product):
     np.testing.assert_allclose((change * given).sum(), expected, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e4, 1e14])
 @pytest.mark.parametrize("d_attn", [1, 3])
 @pytest.mark.parametrize("compiled", [True, False])

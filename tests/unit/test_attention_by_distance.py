@@ -29,6 +29,7 @@ def measured(model):
     return attention_by_distance(model, sequences, predicted_decay(EXPERIMENT))
 
 
+@pytest.mark.slow
 def test_planted_attention_has_its_deviation():
     theory = 0.85 ** np.arange(1, 6)
     found = measured(with_shares(theory))
@@ -42,6 +43,7 @@ def test_planted_attention_has_its_deviation():
     assert nearest.deviation_stderr == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_error_is_that_of_the_deviation_over_sequences():
     model = build_model(EXPERIMENT)
     found = measured(model)

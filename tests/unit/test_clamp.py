@@ -29,6 +29,7 @@ def results(events):
     return [event for event in events if isinstance(event, EvaluationEvent)]
 
 
+@pytest.mark.slow
 def test_a_run_without_clamps_is_the_run():
     free, clamped = results(run(SMALL)), results(run_clamped(SMALL))
     assert [each.evaluation for each in clamped] == [each.evaluation for each in free]
@@ -37,6 +38,7 @@ def test_a_run_without_clamps_is_the_run():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_a_held_head_keeps_its_pattern_and_its_weights():
     head = clamp(SMALL, layer=0, head=1, at="previous token")
     *_, last = results(run_clamped(SMALL, head))
@@ -57,6 +59,7 @@ def test_the_true_sources_are_those_of_each_sequence():
     np.testing.assert_allclose(np.asarray(at.pattern)[2:4], np.eye(5)[:2], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_later_clamp_begins_with_the_steps_of_the_free_run():
     experiment = dataclasses.replace(
         SMALL, training=dataclasses.replace(SMALL.training, optimiser=Sgd(momentum=0.0))
@@ -71,6 +74,7 @@ def test_a_later_clamp_begins_with_the_steps_of_the_free_run():
     np.testing.assert_array_equal(first.model.model.layers[1].query.weight[:, :2], free[:, :2])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_clamped_is_refused():
     with pytest.raises(OptionError, match="Choose one of true sources"):
         clamp(SMALL, layer=0, head=0, at="nowhere")
@@ -84,6 +88,7 @@ def test_what_cannot_be_clamped_is_refused():
         next(run_clamped(SMALL, Edit(0, 0, jax.numpy.zeros((5, 5)))))
 
 
+@pytest.mark.slow
 def test_each_seed_has_a_free_and_a_clamped_run():
     first, second = SMALL, dataclasses.replace(SMALL, seed=SMALL.seed + 1)
     head = clamp(SMALL, layer=0, head=1, at="previous token")

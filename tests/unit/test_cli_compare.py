@@ -82,6 +82,7 @@ def test_r2_of_the_belief_is_measured_where_there_are_beliefs(run):
     assert markov["mean"] is None
 
 
+@pytest.mark.slow
 def test_what_the_library_has_is_not_trained_again(run, library):
     asked = ("compare", "--model", "linear", "--seeds", 2, *SMALL, "--length", 4, "--csv")
     first, second = run(*asked)[1], run(*asked)[1]

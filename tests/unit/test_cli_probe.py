@@ -37,6 +37,7 @@ def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path):
     assert "last token alone: R² 1.000" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_layers_are_numbers_and_what_is_not_defined_is_null(capsys):
     """The last token of a process that only says `a` is constant."""
     small = ("--layers", "1", "--heads", "1", "--d-model", "4", "--mlp-width", "4", *SMALL[2:4])

@@ -33,6 +33,7 @@ def test_there_are_examples():
     } <= EXAMPLES.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_example_is_true(name):
     report = []

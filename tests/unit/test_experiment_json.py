@@ -58,6 +58,7 @@ def configurations(kind):
 FIXTURE_FOR_ALL = [hypothesis.HealthCheck.function_scoped_fixture]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_run")
 @hypothesis.given(experiment=configurations(Experiment))
 @hypothesis.settings(

@@ -53,6 +53,7 @@ def test_a_head_is_named_by_what_it_does_more_than_before(prefix, previous, role
     assert role_of(before._replace(prefix_match=prefix, previous_token=previous), before) == role
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalisation", ["none", "pre"])
 def test_planted_heads_copy(normalisation):
     """The scores of I, -I and a cyclic shift, whose eigenvalues without the mean sum to -1."""

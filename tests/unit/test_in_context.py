@@ -35,6 +35,7 @@ def test_the_floor_of_an_unknown_chain():
     np.testing.assert_allclose(three, [1.0986, 1.0790, 1.0477, 1.0280, 1.0112], atol=6e-5)
 
 
+@pytest.mark.slow
 def test_counts_of_tokens_alone():
     unigram = own_baselines(InContextMarkov(), 24)["in-context unigram"]
     found = [unigram.by_position[seen].nll for seen in (4, 10, 24)]
@@ -142,6 +143,7 @@ def test_a_known_pair_is_certain_in_the_second_round():
     assert [best.nll for best in found[7::2]] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_recall_with_two_places_holds_the_laws():
     check_process(
         RecallPairs(pairs=1, keys=1, values=2).at_length(6),
@@ -163,6 +165,7 @@ def test_recall_of_two_pairs_has_the_law_of_all_draws():
     assert {tuple(row) for row in drawn.tolist()} <= law.keys()
 
 
+@pytest.mark.slow
 def test_own_baselines_come_between_uniform_and_optimal():
     baselines = {each.name: each.best for each in ladder(RecallPairs(), 15)}
     assert baselines["optimal"].nll == 0

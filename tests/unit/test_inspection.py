@@ -36,6 +36,7 @@ def some_sequences(size):
     return np.random.default_rng(0).integers(0, 3, size=(size, LENGTH)).astype(np.int32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["attention", "transformer", "linear"])
 def test_probabilities_are_the_softmax_of_the_logits_that_are_read_out(name):
     model, days = built(MODELS[name]()), some_sequences(7)
@@ -98,6 +99,7 @@ def test_a_published_readout_is_compared_at_its_own_row():
     assert MASKS["published"](jnp.arange(1), jnp.arange(LENGTH)).all()
 
 
+@pytest.mark.slow
 def test_a_preset_can_be_inspected_from_end_to_end():
     experiment = PRESETS["published-dotmod-linear"].experiment
     setup = prepare(experiment)

@@ -24,6 +24,7 @@ def prepared(name, setting):
     return prepare(dataclasses.replace(experiment, training=training))
 
 
+@pytest.mark.slow
 def test_parents_are_found_by_the_head_that_attends_to_most_of_them():
     setup = prepared("causal-tree", "binary tree")
     # Counted from 1, token t has the parent t // 2; the first one and the question have none.
@@ -64,6 +65,7 @@ class Planted(AbstractModel):
         return self.predicts * logits[queries].clip(-20), Trace((AttentionMap(pattern, mask, 0),))
 
 
+@pytest.mark.slow
 def test_attention_and_loss_are_on_the_same_side_of_their_middle_or_not():
     setup = prepared("induction-heads", "two layers")
     process = setup.experiment.generator.at_length(setup.experiment.length)

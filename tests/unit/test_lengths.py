@@ -47,6 +47,7 @@ def logits(model, tokens):
     return np.asarray(_compiled(model, jnp.asarray(tokens)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "experiment",
     [
@@ -63,6 +64,7 @@ def test_a_causal_model_predicts_the_leading_positions_as_at_its_own_length(expe
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_at_the_trained_length_the_losses_are_those_of_the_test():
     setup = prepare(ROTARY)
     model, test = setup.state.model, setup.test
@@ -114,6 +116,7 @@ def test_what_cannot_be_tested_is_refused_with_the_reason(experiment, length, wo
         check_length(experiment, length)
 
 
+@pytest.mark.slow
 def test_an_infinite_loss_is_refused_in_words():
     setup = prepare(ROTARY)
     model = eqx.tree_at(lambda model: model.tokens, setup.state.model, replace_fn=jnp.log)
@@ -121,6 +124,7 @@ def test_an_infinite_loss_is_refused_in_words():
         loss_at_length(ROTARY, model, np.asarray(setup.test), 2 * T)
 
 
+@pytest.mark.slow
 def test_one_number_by_which_encodings_are_compared(monkeypatch):
     setup = prepare(ROTARY)
     model = setup.state.model

@@ -168,6 +168,7 @@ def test_a_selection_may_be_empty_or_name_nobody(source, library):
     assert library.take_in(source.export([77, 2])) == ((1,), 0, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2])
 def test_files_that_are_cut_off_or_changed_are_refused_whole(data, version):
     is_zip, whole = version == 2, data if version == 2 else joined(parts_of(data))

@@ -21,6 +21,7 @@ def test_a_new_run_is_idle_and_empty(live):
     assert seen.seconds_left is None
 
 
+@pytest.mark.slow
 def test_a_run_goes_through_its_states_to_the_end(live, held):
     run = live()
     run.start()

@@ -30,6 +30,7 @@ def test_the_model_is_kept_and_the_change_told(live):
     assert finished(run).step == 80
 
 
+@pytest.mark.slow
 def test_the_new_rate_is_used_from_the_next_step(live):
     slow, fast = live(), live()
     for run in (slow, fast):

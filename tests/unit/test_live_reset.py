@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pytest
 
 from attnlab.runs.storage import from_bytes, to_bytes
 from attnlab.ui.train.cursor import starting_point
@@ -18,6 +19,7 @@ from tests.unit.live_runs import (
 from tests.unit.small_experiments import SMALL, small
 
 
+@pytest.mark.slow
 def test_a_reset_begins_again_with_the_same_data_and_weights(live):
     run = live()
     first = finished(run)
@@ -27,6 +29,7 @@ def test_a_reset_begins_again_with_the_same_data_and_weights(live):
     assert_same_history(finished(run).history, first.history)
 
 
+@pytest.mark.slow
 def test_a_reset_while_running_leaves_no_trace(live):
     run = live(LONG)
     run.start()
@@ -98,6 +101,7 @@ EASY = small(steps=200, learning_rate=0.05, data="fresh", test_size=2_000)
 TARGET = 1.03
 
 
+@pytest.mark.slow
 def test_a_run_pauses_at_the_first_test_below_its_target(live):
     tests = finished(live(EASY)).history.tests
     first = next(step for step, test in tests if test.nll <= TARGET)
@@ -109,6 +113,7 @@ def test_a_run_pauses_at_the_first_test_below_its_target(live):
     assert f"reached {TARGET:.3f} nats at step {first}" in seen.message
 
 
+@pytest.mark.slow
 def test_it_goes_on_to_the_end_although_the_target_is_asked_for_again(live):
     run = live(EASY)
     run.stop_at(TARGET)
@@ -120,6 +125,7 @@ def test_it_goes_on_to_the_end_although_the_target_is_asked_for_again(live):
     assert run.snapshot().state == "done"
 
 
+@pytest.mark.slow
 def test_it_goes_on_to_the_end_although_the_loss_was_above_the_target_again(live):
     tests = finished(live(EASY)).history.tests
     losses = [test.nll for _, test in tests]
@@ -141,6 +147,7 @@ def test_it_goes_on_to_the_end_although_the_loss_was_above_the_target_again(live
     assert run.snapshot().state == "done"
 
 
+@pytest.mark.slow
 def test_without_a_target_or_with_one_out_of_reach_it_trains_to_the_last_step(live):
     for target in (None, 0.1):
         run = live(EASY)

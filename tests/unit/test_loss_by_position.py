@@ -85,14 +85,17 @@ def test_only_tokens_in_the_loss_count():
     assert test.by_position.mean_stderr == test.nll_stderr
 
 
+@pytest.mark.slow
 def test_the_loss_of_the_final_token_has_no_positions():
     assert all(test.by_position is None for _, test in trained(SMALL).history.tests)
 
 
+@pytest.mark.slow
 def test_the_history_of_the_app_has_them(live, followed):
     assert finished(live(NEXT)).history.tests == followed.history.tests
 
 
+@pytest.mark.slow
 def test_they_are_in_the_run_file_and_in_the_table_of_losses(followed):
     assert from_bytes(to_bytes(followed)).history.tests == followed.history.tests
     # A run that began before they were recorded.

@@ -22,6 +22,7 @@ def rows_of(text):
     return rows
 
 
+@pytest.mark.slow
 def test_every_loss_and_test_of_a_short_run_reads_back_exactly(live):
     history = finished(live(small(steps=40))).history
     rows = rows_of(to_csv(history))

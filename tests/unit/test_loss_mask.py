@@ -80,6 +80,7 @@ def test_sequences_with_other_numbers_of_questions_are_refused_before_training()
         prepare(dataclasses.replace(EXPERIMENT, generator=AsManyAsLetters()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [6, 12])
 def test_the_floor_is_that_of_the_asked_tokens(length):
     best = optimum(PROCESS, length).final
@@ -98,6 +99,7 @@ def test_the_last_position_keeps_its_own_floor():
     assert last.nll == pytest.approx((ENTROPY + 2 * np.log(2)) / 3, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_one_token_of_each_sequence_is_asked():
     sequences = np.asarray(sample(PROCESS, key=jax.random.key(0), size=50, length=7))
     expected = np.arange(7) == answers(sequences)[:, None]

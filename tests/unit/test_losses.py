@@ -28,6 +28,7 @@ def expected_log_probs(model):
     return log_softmax(logits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readout", READOUTS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_agrees_with_numpy(model, expected_log_probs, loss, readout):

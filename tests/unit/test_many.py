@@ -93,6 +93,7 @@ def test_a_task_that_was_kept_without_its_exact_match_has_it_all_the_same():
     assert library.find(experiment).number == number
 
 
+@pytest.mark.slow
 def test_every_experiment_has_one_result_and_equal_ones_share_it():
     asked = [*seeds_of(SMALL_LINEAR, 0, 1, 0), SMALL]
     results = list(run_all(asked))

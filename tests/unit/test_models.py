@@ -77,6 +77,7 @@ def test_queries_choose_rows_and_nothing_else():
         np.testing.assert_array_equal(some.values[name], trace.values[name])
 
 
+@pytest.mark.slow
 @every_setting
 def test_the_trace_has_what_there_is_and_the_shapes_it_says(setting):
     options = MODELS_IN_ALL_SETTINGS[setting]
@@ -149,6 +150,7 @@ def in_float64(model, options):
     return logits, [[pattern]], {}
 
 
+@pytest.mark.slow
 @every_setting
 def test_a_model_agrees_with_a_forward_pass_in_float64(setting):
     model, logits, trace = built(setting)

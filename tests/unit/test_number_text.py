@@ -39,6 +39,7 @@ def test_commas_spaces_lines_and_semicolons_stand_between_numbers(text):
     assert read_numbers("p", text, ROW) == (0.1, 0.9, 0.5, 0.5)
 
 
+@pytest.mark.slow
 @hypothesis.given(text=st.text(max_size=12), default=st.sampled_from([ROW, TABLE, DAYS]))
 def test_any_text_is_read_or_refused_by_name(text, default):
     try:

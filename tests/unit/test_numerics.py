@@ -174,6 +174,7 @@ COMPUTED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPUTED)
 def test_what_a_process_or_a_model_gives_is_the_same(name):
     plain = COMPUTED[name]()

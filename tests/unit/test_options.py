@@ -74,6 +74,7 @@ def test_a_label_is_the_name_in_words_with_the_unit():
     assert label_of("n", Option(help="", label="memory")) == "memory"
 
 
+@pytest.mark.slow
 @hypothesis.given(value=st.recursive(st.text() | st.integers(), st.lists, max_leaves=100))
 def test_a_long_value_does_not_make_a_long_message(value):
     error = OptionError("n", value, "not a number", "Choose one")

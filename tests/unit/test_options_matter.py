@@ -218,6 +218,7 @@ def test_an_option_of_the_training_changes_the_run(kind, name, other):
     assert_differ(ran(small(base, **plain)), ran(small(base, **changed)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["seed", "length"])
 def test_an_option_of_the_experiment_changes_its_data(name):
     changed = dataclasses.replace(SMALL, **{name: getattr(SMALL, name) + 1})

@@ -38,6 +38,7 @@ def test_a_cut_is_that_of_a_forward_pass_in_float64():
         np.testing.assert_allclose(found, expected, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_cutting_what_a_silent_head_writes_changes_no_bit():
     model = build(OPTIONS)
     silent = eqx.tree_at(

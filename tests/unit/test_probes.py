@@ -158,6 +158,7 @@ def test_no_probe_of_the_hidden_state_beats_the_exact_belief():
     assert found.all_sites.score.r2 <= best.r2 + 0.01
 
 
+@pytest.mark.slow
 def test_one_number_by_which_runs_are_compared():
     experiment = Experiment(generator=Mess3(), length=4, model=SMALL)
     setup = prepare(experiment)
@@ -175,6 +176,7 @@ def test_one_number_by_which_runs_are_compared():
         assert untrained_belief_r2(setup.state.model, setup) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["next token", "last token"])
 def test_other_targets(target):
     experiment = Experiment(generator=HiddenMarkov(), length=5, model=GRUOptions(hidden_size=8))
@@ -219,6 +221,7 @@ def untrained(process=None):
     return experiment.generator, model, fit_probe(rows[:200], data.beliefs[:200]), rows, data
 
 
+@pytest.mark.slow
 def test_the_parts_of_the_gap_sum_to_it():
     process, model, fitted, rows, data = untrained(Even())
     found = belief_gap(process, model, fitted, rows, data)
@@ -242,6 +245,7 @@ def test_a_belief_that_is_there_already_changes_nothing():
     assert not found.moves.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["embedding", "mlp.0", "final"])
 def test_after_the_move_the_probe_gives_the_injected_belief(site):
     _, model, _, _, data = untrained()
@@ -261,6 +265,7 @@ def test_after_the_move_the_probe_gives_the_injected_belief(site):
     )
 
 
+@pytest.mark.slow
 def test_the_random_move_is_as_long_as_the_move_to_the_belief():
     """Two log odds of three tokens give the two numbers of the activation that moved them."""
     process = Mess3()

@@ -247,6 +247,7 @@ def _told(result):
     return identity_of(result.experiment), result.state, result.reason, result.evaluation or ()
 
 
+@pytest.mark.slow
 def test_what_is_shipped_has_every_run_of_every_part():
     # An experiment that has changed since is not among them: make the file again.
     for part in PARTS.values():

@@ -111,6 +111,7 @@ def test_a_metric_that_fails_is_named_and_fails_its_own_run_alone():
     assert row.unfinished[0].reason == failed.reason
 
 
+@pytest.mark.slow
 def test_a_metric_that_is_not_defined_for_a_run_is_left_out():
     metrics = {"largest": largest, "none": lambda model, setup: None}
     (result,) = run_all([SMALL_LINEAR], metrics=metrics, checkpoints=())

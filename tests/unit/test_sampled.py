@@ -80,6 +80,7 @@ def test_the_optimum_of_every_day(name):
     assert_best(found, [oracles.first_days(case(name).joint, day) for day in days])
 
 
+@pytest.mark.slow
 @every_case
 def test_estimates_say_that_they_are_estimates(name):
     found = figures(name)
@@ -91,6 +92,7 @@ def test_estimates_say_that_they_are_estimates(name):
         assert 0 < best.accuracy_stderr < 0.01
 
 
+@pytest.mark.slow
 @every_case
 def test_losses_and_accuracies_of_the_orders(name):
     assert_best(*zip(*orders(name), strict=True))

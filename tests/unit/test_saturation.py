@@ -40,6 +40,7 @@ def many():
     return [drawn(seed) for seed in range(10)]
 
 
+@pytest.mark.slow
 def test_the_variance_is_the_width_within_its_error(many):
     misses = []
     for scores in many:

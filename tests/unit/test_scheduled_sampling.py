@@ -72,6 +72,7 @@ def test_with_another_probability_so_many_are(mixed):
     assert abs(replaced.mean() - 0.3) < 4.5 * np.sqrt(0.3 * 0.7 / replaced.size)
 
 
+@pytest.mark.slow
 def test_what_is_read_is_asked_for_the_true_tokens(mixed):
     model, sequences, _ = mixed
     example = jax.tree.map(

@@ -47,6 +47,7 @@ def test_the_script_makes_the_same_experiment(experiment):
     assert experiment_of(to_script(experiment)) == experiment
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_run")
 @hypothesis.given(experiment=configurations(Experiment))
 @hypothesis.settings(

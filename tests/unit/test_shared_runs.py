@@ -77,6 +77,7 @@ def test_a_later_visitor_gets_the_run_that_training_alone_gives(visit, chunks):
     assert (result.state, result.steps) == ("done", 60)
 
 
+@pytest.mark.slow
 def test_those_who_wait_get_the_finished_run(visit):
     queue = WorkQueue(8)
     first = visit(small(steps=3_000), queue=queue)
@@ -90,6 +91,7 @@ def test_those_who_wait_get_the_finished_run(visit):
         assert_same_run(first, each)
 
 
+@pytest.mark.slow
 def test_when_the_first_leaves_the_next_trains_and_the_rest_wait(visit):
     queue = WorkQueue(8)
     first = training(visit(LONG, queue=queue))

@@ -92,6 +92,7 @@ def test_without_cross_attention_a_target_knows_nothing_of_its_source():
     assert (moved[SOURCE:] > 0).all()
 
 
+@pytest.mark.slow
 def test_edits_of_heads_that_there_are_not_are_refused():
     rnn, plain = build("rnn additive"), TransformerOptions(heads=1, d_attn=2, d_model=4)
     edit = Edit(0, 0, jnp.zeros((LENGTH, LENGTH)), "source")
@@ -106,6 +107,7 @@ def test_edits_of_heads_that_there_are_not_are_refused():
         edited(bottleneck, edit)
 
 
+@pytest.mark.slow
 def test_the_true_alignment_is_that_of_every_sequence():
     task = Cards(hand=3, suits=1, ranks=4)
     hand = np.array([3, 0, 2])
@@ -152,6 +154,7 @@ def test_the_arithmetic_of_a_cell_leads_to_its_share(name):
         np.testing.assert_allclose(cell.state, trace.values[HIDDEN_STATES][-2], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_there_is_no_arithmetic_outside_of_a_map():
     for name in ("encoder-decoder", "rnn additive"):
         model = build(name)

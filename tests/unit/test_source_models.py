@@ -107,6 +107,7 @@ def test_token_after_token_a_model_predicts_what_it_does_at_once(setting):
         np.testing.assert_allclose(logits, row, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_more_than_a_model_was_made_for_is_refused():
     model, (source, _) = build(SETTINGS[ONE_EACH[0]]), _rows(TOKENS)
     with pytest.raises(OptionError, match=r"`count` is 4: .*Choose 3 or fewer"):
@@ -200,6 +201,7 @@ def test_targets_are_written_as_enumeration_says(options):
         assert tuple(narrow.continuations[0].tolist()) == greedy
 
 
+@pytest.mark.slow
 def test_targets_are_drawn_by_the_law_of_their_temperature():
     model, source = build(SETTINGS[ONE_EACH[1]]), jnp.array(TOKENS[:SOURCE])
     drawn = jax.vmap(
@@ -214,6 +216,7 @@ def test_targets_are_drawn_by_the_law_of_their_temperature():
         assert abs(counts[target] - expected) <= 4.5 * np.sqrt(expected) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [-1.0, float("nan"), 0.5])
 def test_temperatures_without_a_meaning_are_refused(temperature):
     with pytest.raises(ValueError, match="`temperature`"):

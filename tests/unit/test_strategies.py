@@ -33,6 +33,7 @@ def references():
     return references_of(InContextMarkov(), LENGTH)
 
 
+@pytest.mark.slow
 def test_counts_by_hand(references):
     assert references.names == ("uniform", "in-context unigram", "optimal (bigram)")
     for query in (1, 5):
@@ -85,6 +86,7 @@ def test_chance_does_not_change_the_nearest():
     assert list(changes_of_nearest((0, 5, 9, 20), found)) == [(9, 1)]
 
 
+@pytest.mark.slow
 def test_a_process_without_references_is_refused():
     with pytest.raises(OptionError, match="`process` is 'markov': it names no reference"):
         references_of(Markov(), 4)
@@ -101,6 +103,7 @@ class Planted(AbstractModel):
         return log_predictives(self.process, tokens)[1:][queries], Trace()
 
 
+@pytest.mark.slow
 def test_a_planted_model_retrieves_or_infers():
     known = InContextMarkov(prior="known-tables", table_count=2)
     setup = prepare(dataclasses.replace(small(SMALL_TRANSFORMER, loss="next"), generator=known))

@@ -154,6 +154,7 @@ def test_the_marks_are_those_of_the_sequence_where_each_has_sources_of_its_own()
         assert picture_of(experiment, np.array(tokens), {1, 4}, None, None).marked == {source}
 
 
+@pytest.mark.slow
 def test_the_picture_asks_for_the_last_answer_not_for_what_is_not_tested():
     process = RecallPairs(pairs=2).at_length(15)
     experiment = Experiment(

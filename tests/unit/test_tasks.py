@@ -206,6 +206,7 @@ SMALL_DECK = Experiment(
 )
 
 
+@pytest.mark.slow
 def test_no_source_of_training_is_tested():
     setup = prepare(SMALL_DECK)
     rows = [np.asarray(part)[:, :3] for part in (setup.source.sequences, setup.test, setup.probes)]
@@ -214,6 +215,7 @@ def test_no_source_of_training_is_tested():
     assert setup.prompt_length == 3
 
 
+@pytest.mark.slow
 def test_too_few_sources_are_refused():
     # 10 · 9 · 8 = 720 hands.
     whole = dataclasses.replace(SMALL_DECK.training, test_size=188)
@@ -266,6 +268,7 @@ def test_options_that_make_no_task_are_refused():
         Shift(source_length=4, places=4)
 
 
+@pytest.mark.slow
 def test_a_task_is_sampled_as_source_and_target(capsys):
     assert main(["sample", "reverse", "--source-length", "4", "--size", "3"]) == 0
     for line in capsys.readouterr().out.splitlines():

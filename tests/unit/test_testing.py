@@ -171,6 +171,7 @@ def test_a_right_model_passes():
         check_model(Reading(), forward=lambda model, tokens: -forward(model, tokens))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "message"),
     [

@@ -98,6 +98,7 @@ def numpy_gradient(loss, parameters, index, size=1e-5):
     return gradient
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_first_loss_and_gradient_agree_with_numpy(loss):
     experiment = small(batch_mode="full", train_size=8, loss=loss)
@@ -122,6 +123,7 @@ def test_the_first_loss_and_gradient_agree_with_numpy(loss):
         np.testing.assert_allclose(as_float64(moment) / 0.1, gradient, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_huge_scores_are_tested_as_finite_numbers():
     """Where the compiler rounds a score differently in maximum and exponential, exp overflowed."""
     setup = prepare(dataclasses.replace(SMALL_LINEAR, model=AttentionOptions()))

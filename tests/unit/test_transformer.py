@@ -100,6 +100,7 @@ def test_contributions_sum_to_the_logits_where_they_are_a_sum(setting):
         assert len(found) == 1 + heads + options.layers + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting", ["rotary", "alibi", "concatenated, no norm", "learned, RMSNorm, MLP"]
 )
@@ -131,12 +132,14 @@ def test_the_parts_of_the_scores_give_the_pattern(setting):
     assert ("position" in parts[0].key) == (setting not in ("rotary", "alibi"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{"normalisation": "post"}, {"score": "gaussian"}])
 def test_other_scores_have_no_parts(more):
     model = build(dataclasses.replace(SMALL_TRANSFORMER, **more))
     assert score_parts(model, np.array(TOKENS), layer=1, head=0, query=1, key=0) is None
 
 
+@pytest.mark.slow
 def test_a_contribution_is_what_the_logits_lose_without_the_head():
     """Of the last layer and without what comes after it, the direct path is the only one."""
     options = TransformerOptions(
@@ -157,6 +160,7 @@ CAUSAL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", CAUSAL)
 def test_token_after_token_with_a_cache_is_all_at_once(setting):
     model, logits, _ = built(setting)
