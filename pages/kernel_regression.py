@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.lessons.curve_panel import draw_controls, draw_equalities, draw_fit
-from attnlab.ui.lessons.metric_panel import draw_metric
+from attnlab.ui.lessons.metric_panel import draw_kernels
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -38,7 +38,7 @@ st.markdown(
     "different weights. The scores are −‖x W_Q − xᵢ W_K‖²/2, and the loss is the leave-one-out "
     "error."
 )
-draw_metric()
+draw_kernels()
 st.markdown(
     "**Try this**: choose `slanted`, where neither feature alone is irrelevant. Then choose "
     "`round`, where the fixed kernel has the right shape. There the learned kernel is better only "

@@ -10,7 +10,7 @@ from attnlab.runs.links import (
     labels_of,
 )
 from attnlab.training.experiment import Experiment
-from attnlab.ui.core.display import use_large_type
+from attnlab.ui.core.display import draw_button, use_large_type
 from attnlab.ui.core.outside import draw_lesson_words
 
 _OPEN = "lesson"
@@ -45,14 +45,16 @@ def draw_lesson() -> None:
             draw_lesson_words(lesson.title, lesson.text, key="lesson_words")
         else:
             st.markdown("This link opens a lesson.")
-    way_out.button(
-        "Leave the lesson",
-        key="lesson_leave",
-        width="stretch",
-        on_click=lambda: take_lesson(Lesson()),
-        help="Shows all controls. The settings stay as they are.",
-        icon=":material/logout:",
-    )
+    with way_out:
+        draw_button(
+            "Leave the lesson",
+            "lesson_leave",
+            "logout",
+            take_lesson,
+            Lesson(),
+            width="stretch",
+            help="Shows all controls. The settings stay as they are.",
+        )
 
 
 _TITLE, _TEXT, _HIDING, _CONTROLS = "lesson_title", "lesson_text", "lesson_hiding", "lesson_hidden"

@@ -59,7 +59,7 @@ def draw_metric(label: str, value: str, explanation: str | None = None) -> None:
 def draw_button(
     label: str,
     key: str,
-    icon: str,
+    icon: str | None = None,
     call: Callable[..., Any] | None = None,
     *arguments: Any,
     **options: Any,
@@ -69,13 +69,13 @@ def draw_button(
     Args:
         label: The text on the button.
         key: The key of the button.
-        icon: The name of a Material icon.
+        icon: The name of a Material icon, if the button has one.
         call: Called with the `arguments` before the next rerun, if the button was pressed.
         arguments: Arguments of `call`.
         options: Other options of `st.button`.
     """
-    icon = f":material/{icon}:"
-    return st.button(label, key=key, icon=icon, on_click=call, args=arguments, **options)
+    drawn = None if icon is None else f":material/{icon}:"
+    return st.button(label, key=key, icon=drawn, on_click=call, args=arguments, **options)
 
 
 def draw_download(

@@ -144,13 +144,10 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
         place, key = st.columns(MAP_AND_BARS, gap="medium")[0], "aligned_days"
     with place.container(horizontal=True, gap="xxsmall", key=key):
         for day in range(first, min(first + _MOST_BUTTONS, len(tokens))):
-            st.button(
-                f"{as_text(vocabulary.symbols[tokens[day]])} {day + 1}",
-                key=f"edit_day_{day + 1}",
-                on_click=_turn,
-                # The argument is the new token, so that a click that arrives twice is harmless.
-                args=(day, (int(tokens[day]) + 1) % vocabulary.size),
-            )
+            label = f"{as_text(vocabulary.symbols[tokens[day]])} {day + 1}"
+            # The argument is the new token, so that a click that arrives twice is harmless.
+            token = (int(tokens[day]) + 1) % vocabulary.size
+            draw_button(label, f"edit_day_{day + 1}", None, _turn, day, token)
 
 
 def _turn(day: int, token: int) -> None:

@@ -31,6 +31,7 @@ from attnlab.lessons.regression_data import (
     read_points,
 )
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.display import draw_button, draw_metric
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.lessons.kit import control_row, draw_figure, seed_field, valid_or_last
 
@@ -87,13 +88,9 @@ def draw_controls() -> Curve:
         # The true function is only defined on [0, 1].
         truth = np.where((at < 0) | (at > 1), np.nan, truth)
     left_out = _left_out(sample.x[:, 0], sample.y)
-    row.button(
-        "Best leave-one-out bandwidth",
-        key="best_bandwidth",
-        icon=":material/target:",
-        on_click=_choose,
-        args=(_CANDIDATES[left_out.best],),
-    )
+    best = _CANDIDATES[left_out.best]
+    with row:
+        draw_button("Best leave-one-out bandwidth", "best_bandwidth", "target", _choose, best)
     place = round(along / 100 * (_PLACES - 1))
     return Curve(sample, at, truth, share * (high - low), place, left_out)
 
@@ -173,16 +170,15 @@ def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
     share = weights[weights > 0]
     effective = float(np.exp(-(share * np.log(share)).sum()))
     with st.container(horizontal=True, gap="medium", key="fit_figures"):
-        st.metric("fit at the query", f"{fit[curve.place]:.4f}", width="content")
-        st.metric("effective neighbours", f"{effective:.2f}", width="content", help="exp(entropy)")
-        st.metric("h", f"{curve.bandwidth:.4g}", width="content", help="In the units of x.")
+        draw_metric("fit at the query", f"{fit[curve.place]:.4f}")
+        draw_metric("effective neighbours", f"{effective:.2f}", "exp(entropy)")
+        draw_metric("h", f"{curve.bandwidth:.4g}", "In the units of x.")
         if curve.truth is not None:
             error = float(np.sqrt(np.nanmean((fit - curve.truth) ** 2)))
-            st.metric(
+            draw_metric(
                 "error against the truth",
                 f"{error:.3f}",
-                width="content",
-                help="Root-mean-square difference between the fit and the true curve. It is exact "
+                "Root-mean-square difference between the fit and the true curve. It is exact "
                 "for this data set, not an estimate.",
             )
 

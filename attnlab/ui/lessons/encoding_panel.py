@@ -26,7 +26,7 @@ from attnlab.positions import (
     Sinusoidal,
 )
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.display import TRAIN_PAGE
+from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.lessons.kit import Grid, choose, draw_figure, draw_matrix, draw_options
@@ -81,8 +81,7 @@ def draw_encodings() -> tuple[ShownEncoding, ShownEncoding, int, int]:
     """Draw presets and controls; return both encodings, the length and the width."""
     with st.container(horizontal=True, key="pe_presets"):
         for number, (name, values) in enumerate(_PRESETS.items(), start=1):
-            key = f"pe_preset_{number}"
-            st.button(name, key=key, on_click=st.session_state.update, args=(values,))
+            draw_button(name, f"pe_preset_{number}", None, st.session_state.update, values)
     left, right = st.columns(2, gap="medium")
     length = linked(left.slider, "length (positions)", 2, MOST_POSITIONS, 40, key="pe_length")
     width = linked(right.slider, "d (components)", 1, MOST_FEATURES, 8, key="pe_width")

@@ -23,6 +23,7 @@ from attnlab.lessons.kernel_regression import (
 from attnlab.lessons.regression_data import PLANES, Sample, draw_sample
 from attnlab.live.jobs import JobState
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.lessons.kit import control_row, draw_figure, seed_field
 
@@ -50,7 +51,7 @@ class _Task(NamedTuple):
     error: tuple[float, float]
 
 
-def draw_metric() -> None:
+def draw_kernels() -> None:
     """Draw the settings, the buttons, and the fixed and the learned kernel side by side."""
     with control_row():
         name = linked(st.selectbox, "data", list(PLANES), key="plane", width=180)
@@ -172,7 +173,7 @@ def _draw_figures(progress: MetricProgress, task: _Task) -> None:
         with column, st.container(horizontal=True, gap="medium"):
             for which, value, help in values:
                 shown = show_measured(*value, most_places=4)
-                st.metric(f"{measure}: {which}", shown, width="content", help=help)
+                draw_metric(f"{measure}: {which}", shown, help)
 
 
 def _draw_plane(place: Any, key: str, metric: Metric, sample: Sample, query: int) -> None:

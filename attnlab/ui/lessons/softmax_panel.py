@@ -1,7 +1,5 @@
 """The softmax of editable logits, and scores for which a naive softmax fails."""
 
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
@@ -10,6 +8,7 @@ from attnlab.configuration.number_text import read_numbers
 from attnlab.configuration.options import OptionError
 from attnlab.lessons.saturation import CASES, answer, patterns, saturation, verdict
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.display import draw_button, draw_metric
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.lessons.kit import draw_figure, valid_or_last
 
@@ -29,8 +28,8 @@ def draw_temperature() -> None:
     """Draw fields for logits and temperature, and the softmax with its entropy and Jacobian."""
     with st.container(horizontal=True, gap="small", key="logit_presets"):
         for number, (name, text) in enumerate(_PRESETS.items()):
-            set_logits = partial(st.session_state.update, {"logits": text})
-            st.button(name, key=f"logits_{number}", on_click=set_logits)
+            change = st.session_state.update, {"logits": text}
+            draw_button(name, f"logits_{number}", None, *change)
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="top")
     with left:
         text = linked(
@@ -89,26 +88,25 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
         keys=len(logits),
         height=260,
     )
-    metric = partial(st.metric, width="content")
     with right, st.container(key="softmax_figures"):
         with st.container(horizontal=True, gap="medium"):
-            metric("entropy (nats)", f"{figures.entropy:.4f}")
-            metric(
+            draw_metric("entropy (nats)", f"{figures.entropy:.4f}")
+            draw_metric(
                 "effective keys",
                 f"{figures.effective:.3f}",
-                help="exp(entropy): the number of equally weighted keys with the same entropy.",
+                "exp(entropy): the number of equally weighted keys with the same entropy.",
             )
-            metric("largest weight", f"{figures.largest:.4f}")
+            draw_metric("largest weight", f"{figures.largest:.4f}")
         with st.container(horizontal=True, gap="medium"):
-            metric(
+            draw_metric(
                 "variance of the logits",
                 f"{variance:.4f}" if variance < 1e4 else f"{variance:.3e}",
-                help="The variance of the finite logits after division by the temperature, with "
+                "The variance of the finite logits after division by the temperature, with "
                 "n − 1 in the denominator.",
             )
-            metric("nuclear norm of the softmax Jacobian", f"{figures.jacobian:.4f}")
+            draw_metric("nuclear norm of the softmax Jacobian", f"{figures.jacobian:.4f}")
             word = verdict(float(figures.surviving)) if finite.size > 1 else "one key"
-            metric("this softmax is", word)
+            draw_metric("this softmax is", word)
     st.caption(
         "Each bar is a key's weight, softmax(logits / temperature). The grey tick is its weight "
         "at temperature 1."

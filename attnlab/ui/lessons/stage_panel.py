@@ -7,7 +7,7 @@ import streamlit as st
 
 from attnlab.lessons.stages import Stages
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.display import on_dark
+from attnlab.ui.core.display import draw_button, on_dark
 from attnlab.ui.lessons.head_panel import Bench
 from attnlab.ui.lessons.kit import Grid, bold, draw_grids, number, products, softmax_of, sum_of
 
@@ -52,13 +52,7 @@ def draw_stages(bench: Bench) -> None:
             ("Next", "arrow_forward", lambda at: at + 1),
             ("All", "grid_view", lambda _: len(STAGES)),
         ):
-            st.button(
-                label,
-                key=f"step_{label.lower()}",
-                icon=f":material/{icon}:",
-                on_click=_move,
-                args=(move,),
-            )
+            draw_button(label, f"step_{label.lower()}", icon, _move, move)
     stage = linked(
         st.segmented_control, "stage", [*STAGES, _ALL], default="queries", required=True, key=_KEY
     )

@@ -22,7 +22,13 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
-from attnlab.ui.core.display import BELIEFS_PAGE, CHART_HEIGHT, INSPECT_PAGE, TRAIN_PAGE
+from attnlab.ui.core.display import (
+    BELIEFS_PAGE,
+    CHART_HEIGHT,
+    INSPECT_PAGE,
+    TRAIN_PAGE,
+    draw_button,
+)
 from attnlab.ui.core.figures import known_losses
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page_charts import draw_chart
@@ -110,30 +116,14 @@ def draw_actions(run: LiveRun, library: Library, chosen: tuple[RunSummary, ...])
             if has_beliefs(one.experiment.generator):
                 pages.append(("Open in Beliefs", "change_history", BELIEFS_PAGE))
             for label, icon, page in pages:
-                st.button(
-                    label,
-                    key=f"library_open_{page.stem}",
-                    icon=f":material/{icon}:",
-                    on_click=_open,
-                    args=(run, library, one.number, page),
-                )
+                opening = _open, run, library, one.number, page
+                draw_button(label, f"library_open_{page.stem}", icon, *opening)
         if one is not None:
-            st.button(
-                "Load its settings" if one.has_model else "Train again with these settings",
-                key="library_settings",
-                icon=":material/tune:",
-                on_click=_load_settings,
-                args=(one,),
-            )
-        st.button(
-            "Delete",
-            key="library_delete",
-            icon=":material/delete:",
-            on_click=attempt,
-            args=(_delete, library, tuple(entry.number for entry in chosen)),
-        )
-        st.button("Clear selection", key="library_untick", icon=":material/close:",
-                  on_click=select_runs, args=((),))  # fmt: skip
+            label = "Load its settings" if one.has_model else "Train again with these settings"
+            draw_button(label, "library_settings", "tune", _load_settings, one)
+        deleting = attempt, _delete, library, tuple(entry.number for entry in chosen)
+        draw_button("Delete", "library_delete", "delete", *deleting)
+        draw_button("Clear selection", "library_untick", "close", select_runs, ())
     if one is not None and not one.has_model:
         st.caption(
             "Only the results and curves of this run were kept, not its model. Train with the "
@@ -149,26 +139,22 @@ def draw_undo(library: Library) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="library_deleted_line"):
         many = "1 run is" if len(numbers) == 1 else f"{len(numbers)} runs are"
         st.markdown(f"{many} in the bin, for {BIN_DAYS} days.", width="content")
-        st.button(
-            "Undo",
-            key="library_undo",
-            icon=":material/undo:",
-            on_click=attempt,
-            args=(_restore, library, numbers),
-        )
+        draw_button("Undo", "library_undo", "undo", attempt, _restore, library, numbers)
 
 
 def draw_bin_actions(library: Library, chosen: tuple[RunSummary, ...]) -> None:
     """Draw the buttons of the bin: restore the selected runs, and delete everything in it."""
     count = library.count(Query(deleted=True))
     with st.container(horizontal=True, vertical_alignment="center", key="library_bin_actions"):
-        st.button(
+        draw_button(
             f"Restore {len(chosen)}" if chosen else "Restore selected",
-            key="library_restore",
-            icon=":material/restore_from_trash:",
+            "library_restore",
+            "restore_from_trash",
+            attempt,
+            _restore,
+            library,
+            tuple(entry.number for entry in chosen),
             disabled=not chosen,
-            on_click=attempt,
-            args=(_restore, library, tuple(entry.number for entry in chosen)),
         )
         with st.popover(
             "Empty the bin",
@@ -178,13 +164,8 @@ def draw_bin_actions(library: Library, chosen: tuple[RunSummary, ...]) -> None:
         ):
             many = "1 run" if count == 1 else f"All {count:,} runs in the bin"
             st.markdown(f"{many} will be deleted permanently, whatever is filtered above.")
-            st.button(
-                "Delete for good",
-                key="library_empty_sure",
-                type="primary",
-                on_click=attempt,
-                args=(_empty_bin, library),
-            )
+            emptying = attempt, _empty_bin, library
+            draw_button("Delete for good", "library_empty_sure", None, *emptying, type="primary")
 
 
 def attempt(change: Callable[..., None], *arguments: object) -> None:

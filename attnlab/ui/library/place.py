@@ -15,6 +15,7 @@ from attnlab.runs.library import ArchiveError, Library, LibraryError, Query, Tak
 from attnlab.runs.run_summary import RunSummary, summary_of
 from attnlab.runs.storage import RunFileError, from_bytes, is_run_file
 from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
 from attnlab.ui.core.server import hosted
 from attnlab.ui.core.session import open_sessions, session
@@ -47,26 +48,15 @@ def draw_continue_offer(run: LiveRun) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key="continue"
     ):
-        st.button(
-            "Continue",
-            key="continue_run",
-            icon=":material/resume:",
-            type="tertiary",
-            on_click=_go_on,
-            args=(run, place.library, entry.number),
-        )
+        going_on = _go_on, run, place.library, entry.number
+        draw_button("Continue", "continue_run", "resume", *going_on, type="tertiary")
         st.caption(
             f"{as_text(what)}, step {entry.steps:,} of {entry.experiment.training.steps:,} "
             f"({ago(place.library.age_of(entry))})",
             width="content",
         )
-        st.button(
-            "Discard",
-            key="continue_dismiss",
-            icon=":material/close:",
-            type="tertiary",
-            on_click=lambda: _dismissed().add((entry.number, entry.date)),
-        )
+        discarding = _dismissed().add, (entry.number, entry.date)
+        draw_button("Discard", "continue_dismiss", "close", *discarding, type="tertiary")
 
 
 def draw_library_problem() -> None:
@@ -129,7 +119,7 @@ def draw_place(place: SessionLibrary) -> None:
     if place.problem:
         with st.container(horizontal=True, vertical_alignment="center", key="library_problem"):
             st.caption(f":material/report: {as_message(place.problem)}", width="content")
-            st.button("Try again", key="library_try_again", on_click=try_again)
+            draw_button("Try again", "library_try_again", None, try_again)
     elif problem := session_keeper().problem:
         st.caption(f":material/report: A run was not kept. {as_message(problem)}")
 
@@ -138,7 +128,7 @@ def draw_nothing(place: SessionLibrary, *, in_bin: bool) -> None:
     """Draw what to do next, in place of an empty table."""
     if place.library.count(Query(deleted=in_bin)):
         st.info("No run matches.", icon=":material/filter_alt:")
-        st.button("Show all", key="library_clear", on_click=clear_filters)
+        draw_button("Show all", "library_clear", None, clear_filters)
     elif in_bin:
         st.info("The bin is empty.", icon=":material/delete:")
     else:
@@ -162,12 +152,9 @@ def draw_damaged(library: Library) -> None:
             f":material/report: {texts}"
             + (f" {more:,} more runs have the same problem." * (more > 0))
         )
-        st.button(
-            "Delete damaged runs",
-            key="library_delete_damaged",
-            on_click=attempt,
-            args=(library.delete, [problem.number for problem in problems]),
-        )
+        numbers = [problem.number for problem in problems]
+        key = "library_delete_damaged"
+        draw_button("Delete damaged runs", key, None, attempt, library.delete, numbers)
 
 
 @contextmanager

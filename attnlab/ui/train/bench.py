@@ -24,7 +24,7 @@ from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.lesson_controls import open_lesson
 from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
-from attnlab.ui.core.display import on_dark
+from attnlab.ui.core.display import draw_button, on_dark
 from attnlab.ui.core.example_run import draw_example_note, readable_example_run
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while
@@ -306,13 +306,7 @@ def _draw_advice(advice: Advice) -> None:
         fill_form(advice.experiment)
         session().commands.append("start")
 
-    if st.button(
-        advice.action,
-        key="advice",
-        type="primary",
-        icon=":material/lightbulb:",
-        on_click=follow,
-    ):
+    if draw_button(advice.action, "advice", "lightbulb", follow, type="primary"):
         # The whole page starts the run, and this button is in a fragment.
         st.rerun()
 

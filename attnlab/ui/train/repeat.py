@@ -50,7 +50,7 @@ def draw_repeat(form: Experiment | OptionError, snapshot: Snapshot) -> None:
     """Draw the progress of repeated runs; or their results and the button, unless a run trains."""
     if progress := repeat_progress():
         st.caption(f":material/repeat: {progress}", width="content")
-        st.button("Stop", key="repeat_stop", type="tertiary", on_click=forget_job, args=(_WORK,))
+        draw_button("Stop", "repeat_stop", None, forget_job, _WORK, type="tertiary")
         return
     if snapshot.active:
         return

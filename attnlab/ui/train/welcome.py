@@ -8,7 +8,7 @@ from attnlab.runs.library import LibraryError
 from attnlab.training.presets import FIRST_PRESET, PRESETS, START_PRESETS, Preset
 from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.controls.link_bar import go_to
-from attnlab.ui.core.display import PAGES
+from attnlab.ui.core.display import PAGES, draw_button
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_library, session_run
@@ -38,14 +38,8 @@ def draw_welcome() -> bool:
             "Or try another experiment:"
         )
         for name, icon in _ICONS.items():
-            st.button(
-                START_PRESETS[name].title,
-                key=f"welcome_{name}",
-                icon=f":material/{icon}:",
-                width="stretch",
-                on_click=_choose,
-                args=(name,),
-            )
+            title = START_PRESETS[name].title
+            draw_button(title, f"welcome_{name}", icon, _choose, name, width="stretch")
     return True
 
 
@@ -55,12 +49,7 @@ def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
         st.markdown(words)
         for name, preset in presets.items():
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.button(
-                    preset.title,
-                    key=f"choose_{name}",
-                    on_click=fill_form,
-                    args=(preset.experiment,),
-                )
+                draw_button(preset.title, f"choose_{name}", None, fill_form, preset.experiment)
                 st.caption(as_text(preset.description), width="stretch")
 
 
