@@ -22,7 +22,7 @@ st.markdown(
 )
 fragment(draw_table, key="published_table")()
 
-st.header("One switch at a time", anchor=False, divider="gray")
+st.header("One change at a time", anchor=False, divider="gray")
 fragment(draw_ladder, key="published_ladder")()
 
 st.header("The same processes, other models", anchor=False, divider="gray")

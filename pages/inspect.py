@@ -56,7 +56,7 @@ else:
     tokens = edited_days(experiment, probes)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width="stretch"):
-            draw_scrubber(snapshot)
+            draw_scrubber(snapshot, has_label=True)
         draw_sequence_choice(vocabulary, probes)
     draw_days(vocabulary, tokens, experiment.generator.position_word)
     moment = shown_moment(snapshot)
@@ -87,7 +87,7 @@ else:
         draw_quality(experiment, moment.model, test)
     st.markdown(
         f"**Try this.** Change a {experiment.generator.position_word} that the truth depends on, "
-        "then another one. Does the model's distribution move with the true one? Pull the slider "
+        "then another one. Does the model's distribution move with the true one? Drag the slider "
         "to step 0 to see the same before training."
     )
 draw_files(run)

@@ -46,13 +46,13 @@ COMPARISONS = MappingProxyType(
             Grid(((PRESET, _presets_named("published-")),), seeds=5),
         ),
         "switches-recall": ComparisonPreset(
-            "One switch at a time: recall",
+            "One change at a time: recall",
             "The first row is the published head, the last a transformer that learns recall. Each "
             "row changes one thing of the row before it.",
             _switches("recall"),
         ),
         "switches-dotmod": ComparisonPreset(
-            "One switch at a time: dotmod",
+            "One change at a time: dotmod",
             "The first row is the published head, the last a transformer that learns dotmod. Each "
             "row changes one thing of the row before it.",
             _switches("dotmod"),

@@ -162,7 +162,12 @@ class Recall(AbstractGenerator):
         symbols = self.vocabulary.symbols
         rows = tuple(map("".join, itertools.product(symbols, repeat=len(self.days))))
         days = ", ".join(str(day) for day in self.days)
-        outline = Outline(f"weather of day {days}", rows, f"day {self.horizon + 1}", symbols)
+        outline = Outline(
+            f"weather of day{'s' * (len(self.days) > 1)} {days}",
+            rows,
+            f"day {self.horizon + 1}",
+            symbols,
+        )
         return (RuleTable("table", outline, tuple(map(tuple, self.table.tolist()))),)
 
     @property

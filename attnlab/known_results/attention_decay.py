@@ -34,7 +34,7 @@ RESULT = KnownResult(
     name="attention-decay",
     title="Attention fades with distance",
     claim="One layer of attention that learns `mess3` attends to earlier tokens in proportion to "
-    "(1 − 3x)^distance.",
+    "(1 − 3x)^distance. Here x is the probability of moving to each other hidden state.",
     source="Piotrowski et al. (2025), “Constrained belief updates explain geometric structures in "
     "transformer representations”",
     settings=MappingProxyType(

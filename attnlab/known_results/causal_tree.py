@@ -50,7 +50,7 @@ RESULT = KnownResult(
     name="causal-tree",
     title="A tree read off the first layer",
     claim="If each token depends on an earlier one, its parent, the first layer of a trained "
-    "transformer attends to the parent of each position.",
+    "transformer attends to the parent.",
     source="Nichani, Damian and Lee (2024), “How transformers learn causal structure with "
     "gradient descent”",
     settings=MappingProxyType({_LABEL: _EXPERIMENT}),

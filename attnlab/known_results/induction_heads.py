@@ -77,8 +77,8 @@ def _steps_apart(values: list[float]) -> float:
 RESULT = KnownResult(
     name="induction-heads",
     title="Induction heads need two layers",
-    claim="With two layers of attention, a head learns to attend to what followed the current "
-    "token before. With one layer, none does.",
+    claim="With two layers of attention, a head learns to attend to the token after an earlier "
+    "copy of the current one. With one layer, none does.",
     source="Olsson et al. (2022), “In-context learning and induction heads”",
     settings=MappingProxyType({"two layers": _TWO, "one layer": _ONE}),
     checks=(

@@ -106,8 +106,8 @@ _MODELS = {
 RESULT = KnownResult(
     name="regular-languages",
     title="Parity at longer lengths",
-    claim="A recurrent network recognises parity and even pairs on words longer than those of the "
-    "training. A transformer does not recognise parity there, and does better on even pairs.",
+    claim="A recurrent network recognises parity and even pairs on words longer than in training. "
+    "A transformer does not recognise parity there, and does better on even pairs.",
     source="Delétang et al. (2023), “Neural networks and the Chomsky hierarchy”",
     settings=MappingProxyType(
         {

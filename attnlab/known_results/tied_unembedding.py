@@ -7,9 +7,9 @@ from attnlab.comparisons.questions import COMPARISONS
 from attnlab.configuration.options import present
 from attnlab.known_results.entry import Check, KnownResult
 
-_TIED, _OWN, _TWO = "one layer, tied", "one layer, own", "two layers, tied"
+_TIED, _UNTIED, _TWO = "one layer, tied", "one layer, untied", "two layers, tied"
 # By the options of the comparison: unembedding and layers.
-_LABELS = {"tied 1": _TIED, "own 1": _OWN, "tied 2": _TWO}
+_LABELS = {"tied 1": _TIED, "own 1": _UNTIED, "tied 2": _TWO}
 
 
 def _reaches(setting: str, words: str) -> Check:
@@ -21,7 +21,7 @@ RESULT = KnownResult(
     name="tied-unembedding",
     title="Stuck at the unigram",
     claim="On a binary Markov chain with p + q = 1.3, one layer with a tied unembedding stays at "
-    "the unigram. With an unembedding of its own, or with two layers, the model learns the chain.",
+    "the unigram. With an untied unembedding, or with two layers, the model learns the chain.",
     source="Makkuva et al. (2024), “Attention with Markov: a framework for principled analysis of "
     "transformers via Markov chains”",
     settings=MappingProxyType(
@@ -41,7 +41,7 @@ RESULT = KnownResult(
             most=0.0503,
             published=0.0473,
         ),
-        _reaches(_OWN, "one layer with its own unembedding"),
+        _reaches(_UNTIED, "one layer with an untied unembedding"),
         _reaches(_TWO, "two layers with a tied unembedding"),
     ),
     predicted="the symbol changes with probability p = 0.5 after a and q = 0.8 after b. The "

@@ -58,8 +58,8 @@ def rise_of_loss(model: AbstractModel, setup: Setup) -> float:
 RESULT = KnownResult(
     name="train-short-test-long",
     title="Train short, test long",
-    claim="With the position encoding alibi, the loss stays low on sequences longer than those of "
-    "the training. With sinusoidal positions it rises.",
+    claim="With the position encoding alibi, the loss stays low on sequences longer than in "
+    "training. With sinusoidal positions it rises.",
     source="Press, Smith and Lewis (2022), “Train short, test long: attention with linear biases "
     "enables input length extrapolation”",
     settings=MappingProxyType(_SETTINGS),

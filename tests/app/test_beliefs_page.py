@@ -63,7 +63,7 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     assert app.segmented_control(key="belief_site").options == sites
     assert "affine function of the next-token distribution" in texts(app)
     assert re.search(
-        r"affine function of the activations after output:\*\* R² 0\.\d+ ±", texts(app)
+        r"affine function of the activations at the output:\*\* R² 0\.\d+ ±", texts(app)
     )
     (controls,) = (each.value for each in app.caption if "R² of the controls" in each.value)
     assert "; last three tokens 0." in controls
@@ -113,7 +113,7 @@ def test_five_states_with_noise_and_every_target(app):
     # A place among five states is no single belief, so that there is no grid of them.
     (steered,) = [each.value for each in app.table if "to exact belief" in each.value]
     assert "to exact belief, evenly spaced" not in steered
-    assert "over 4 beliefs after sequences." in texts(app)
+    assert "over the beliefs after 4 sequences." in texts(app)
     target = app.selectbox(key="belief_target")
     assert target.options == [*TARGETS]
     for name, noun in (

@@ -83,11 +83,11 @@ def test_changed_settings_wait_for_one_press(bench):
     bench.choose("mask", "none")
     expect(bench.button("start")).to_contain_text("Train with changes: mask causal → none")
     # Each number names its experiment, since there are two.
-    expect(bench.part("headline")).to_contain_text("run with mask causal")
-    expect(bench.part("verdict")).to_contain_text("controls: mask none")
+    expect(bench.part("headline")).to_contain_text("shown run: mask causal")
+    expect(bench.part("verdict")).to_contain_text("your settings: mask none")
     bench.choose("mask", "causal")
     expect(bench.button("start")).not_to_contain_text("changes")
-    expect(bench.part("headline")).not_to_contain_text("run with")
+    expect(bench.part("headline")).not_to_contain_text("shown run")
 
 
 def test_keys_press_the_buttons_and_typing_presses_nothing(bench):

@@ -53,6 +53,12 @@ def test_a_claim_agrees_if_most_seeds_are_inside_beyond_chance(inside, outside, 
 
 
 @pytest.mark.parametrize("name", _NAMES)
+def test_a_claim_is_in_short_sentences(name):
+    sentences = KNOWN_RESULTS[name].claim.split(". ")
+    assert max(len(each.split()) for each in sentences) <= 22
+
+
+@pytest.mark.parametrize("name", _NAMES)
 def test_each_rule_decides_both_ways_on_planted_numbers(name):
     for check in KNOWN_RESULTS[name].checks:
         edges = [edge for edge in (check.least, check.most) if np.isfinite(edge)]

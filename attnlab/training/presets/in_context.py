@@ -39,7 +39,8 @@ IN_CONTEXT = {
     "induction": Preset(
         _GROUP,
         "Induction: copy what followed before",
-        "Two attention layers read repeated letters. One head in each learns a step of copying.",
+        "Two attention layers read repeated letters. A head in the first looks one letter back; "
+        "one in the second copies what came next.",
         _INDUCTION,
     ),
     "induction-pairs": Preset(

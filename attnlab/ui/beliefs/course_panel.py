@@ -115,9 +115,10 @@ def answer(where: str, noun: str, site: str, score: Score) -> str:
     the = f"{where}{'the' if where else 'The'} exact {noun}"
     if np.isnan(score.r2):
         return f"**{the} are all equal**, so R² is not defined."
+    place = "at the output" if site == "output" else f"after {site}"
     extent = "nearly" if score.r2 >= _DETERMINED else "only partly"
     return (
-        f"**{the} are {extent} an affine function of the activations after {site}:** "
+        f"**{the} are {extent} an affine function of the activations {place}:** "
         f"R² {show_score(score)}."
     )
 

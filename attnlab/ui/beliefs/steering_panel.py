@@ -117,9 +117,10 @@ def draw_steering(
         }
         grid = ", and over evenly spaced beliefs" * (on_grid > 0)
         st.markdown(
-            f"Distance of the model's prediction to that of a belief: {link_to('KL divergence')} "
-            "in nats. Steering should bring it near the chosen belief. Means ± one standard error "
-            f"over {len(beliefs) - on_grid:,} beliefs after sequences{grid}."
+            f"The table shows the {link_to('KL divergence')} (nats) between the exact prediction "
+            "of a belief and the model's. Steering should make it small for the chosen belief. "
+            "Means ± one standard error over the beliefs after "
+            f"{len(beliefs) - on_grid:,} sequences{grid}."
         )
         parts = {"": slice(on_grid, None), ", evenly spaced": slice(on_grid)}
         # Without digits by which equal values would have an error.

@@ -94,7 +94,7 @@ def draw_ladder() -> None:
     names = ("published", *(preset.rpartition("-")[2] for preset in [*switches][1:]))
     short = tuple(f"{number}  {name}" for number, name in enumerate(names))
     keeps = " Each row keeps the changes above it."
-    _draw_dots(f"One switch at a time, {process}", rows, short, keeps, climbs=True)
+    _draw_dots(f"One change at a time, {process}", rows, short, keeps, climbs=True)
     _draw_details("ladder", rows, labels, tuple(switches))
 
 

@@ -127,6 +127,6 @@ def _draw_over_seeds(experiment: Experiment) -> None:
             for name, each in found.items()
         )
         st.caption(
-            f"One run is one seed. {measure.capitalize()} over {known.seeds} seeds: "
-            f"{', '.join(ranges)} ([Known results](known_results#{known.name}))."
+            f"{measure.capitalize()} over {known.seeds} seeds: {', '.join(ranges)} "
+            f"([Known results](known_results#{known.name}))."
         )

@@ -125,7 +125,7 @@ def draw_head_map(
     st.markdown(f"**Attention of {head_title(score)} in one sequence**")
     st.caption(
         f"Rows are queries, columns are keys. {link_to('true sources', 'True sources')} are the "
-        f"{word}s that the exact prediction of the next {word} reads."
+        f"{word}s that the best possible prediction uses."
     )
     draw_chart(
         overview_chart(

@@ -136,7 +136,7 @@ def _draw_by_position(found: EvaluationByPosition, experiment: Experiment) -> No
 
 def _draw_transitions(found: Transitions, vocabulary: Vocabulary, word: str) -> None:
     """Draw mean probabilities of the next token, grouped by the last visible token."""
-    columns = {"true": found.true, "model": found.model, "model - true": found.difference}
+    columns = {"true": found.true, "model": found.model, "model − true": found.difference}
     rows = [
         {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
         | {
@@ -147,10 +147,11 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary, word: str) -> 
         for after in range(vocabulary.size)
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
+    is_equal = any("±" not in text for row in rows for name, text in row.items() if name in columns)
+    equal = "; values without ± are equal for every sequence" * is_equal
     st.caption(
         "How to read it: the row a → b shows the mean probability of b after sequences that end in "
-        "a. ± is one standard error over the test sequences; values without ± are equal for every "
-        "sequence."
+        f"a. ± is one standard error over the test sequences{equal}."
     )
 
 

@@ -261,7 +261,7 @@ def draw_task(
     tokens = source_and_target(task, present(snapshot.probes))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width="stretch"):
-            draw_scrubber(snapshot)
+            draw_scrubber(snapshot, has_label=True)
         draw_source(task, present(snapshot.probes), tokens)
     moving = follows(snapshot, moment)
     draw_while(

@@ -123,8 +123,9 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
     A long sequence is split into parts, of which one is shown.
     """
     st.caption(
-        f"Click a {word} to change it ({as_text(' → '.join(vocabulary.symbols))}). The oldest is "
-        "at the left."
+        "What does the model attend to, what does its prediction depend on, and what should it "
+        f"depend on? Click a {word} to change it ({as_text(' → '.join(vocabulary.symbols))}); the "
+        "oldest is at the left."
     )
     parts = range(0, len(tokens), _MOST_BUTTONS)
     first = parts[-1]

@@ -198,7 +198,7 @@ def _draw_verdicts(found: dict[str, Saturation], place: int) -> None:
             mean, error = mean_and_error(values.surviving[place])
             st.markdown(
                 f"**{name}**, d = {WIDTHS[place]}: {_in_words(mean, '**')} · "
-                f"passes {show_measured(100 * mean, 100 * error)} % as much gradient as a uniform "
+                f"passes {show_measured(100 * mean, 100 * error)} % of the gradient of a uniform "
                 "pattern"
             )
         for name, values in found.items():

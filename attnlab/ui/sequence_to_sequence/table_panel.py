@@ -158,7 +158,7 @@ def _draw(snapshot: Snapshot) -> None:
 def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
     """Draw controls for decoding; return the method, temperature, and whether to avoid repeats."""
     way = st.selectbox(
-        "written",
+        "decoding",
         (GREEDY, DRAWN, BEAM),
         key="table_way",
         persist_state="session",

@@ -58,7 +58,7 @@ def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel
     return {step: model for step, model in snapshot.history.checkpoints if step < moment.model_step}
 
 
-def draw_scrubber(snapshot: Snapshot) -> None:
+def draw_scrubber(snapshot: Snapshot, *, has_label: bool = False) -> None:
     """Draw the slider for the step that all panels show; its last value is “now”.
 
     It follows the pointer over the loss chart.
@@ -85,7 +85,7 @@ def draw_scrubber(snapshot: Snapshot) -> None:
         format_func=lambda step: step if step == NOW else f"{step:,}",
         on_change=follow_shown_step,
         disabled=is_replaying(),
-        label_visibility="collapsed",
+        label_visibility="visible" if has_label else "collapsed",
         help="Scrub through training, or point at a step of the chart: all panels show that step. "
         "At “now” they follow the run.",
     )

@@ -184,8 +184,8 @@ def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[s
     change, *rest = changes_between(snapshot.experiment, form)
     more = " …" if rest else ""
     return (
-        as_text(f"run with {change.label} {change.before}{more}"),
-        as_text(f"controls: {change.label} {change.after}{more}"),
+        as_text(f"shown run: {change.label} {change.before}{more}"),
+        as_text(f"your settings: {change.label} {change.after}{more}"),
     )
 
 
