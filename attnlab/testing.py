@@ -157,7 +157,7 @@ def _check_loss_mask(mask: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
             not (differs.any(axis=tuple(range(t, law.ndim))) & after).any(),
             f"the loss mask of token {t} depends on that token or later ones",
         )
-    _require(not mask[possible, 0].any(), "the loss mask has the first token")
+    _require(not mask[possible, 0].any(), "the loss mask includes the first token")
     counts = mask[possible].sum(axis=-1)
     _require(counts.min() == counts.max() > 0, "loss masks differ in how many tokens they select")
 
@@ -246,7 +246,9 @@ def _check_frequencies(tokens: np.ndarray, law: np.ndarray, what: str) -> None:
     law = np.append(law[~rare], law[rare].sum())
     # The last term allows for the skew of a pool that is itself rare.
     most = _SIGMAS * np.sqrt(size * law * (1 - law)) + 1
-    _require((np.abs(counts - size * law) <= most).all(), f"{what} are not as often as predicted")
+    _require(
+        (np.abs(counts - size * law) <= most).all(), f"{what} do not occur as often as predicted"
+    )
 
 
 def check_model(
@@ -402,7 +404,9 @@ def _check_sight(
     for query in queries.tolist():
         seen = np.abs(gradient_at(one_hot, jnp.int32(query))).max(axis=1).nonzero()[0].tolist()
         said = list(options.sees(query, length))
-        _require(seen == said, f"the prediction at {query} depends on {seen}, and says {said}")
+        _require(
+            seen == said, f"the prediction at {query} depends on {seen}, but `sees` says {said}"
+        )
     later = any(max(options.sees(query, length)) > query for query in range(length))
     _require(options.causal == (not later), "`causal` and `sees` contradict each other")
 

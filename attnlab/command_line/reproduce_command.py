@@ -52,8 +52,8 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
         "--part",
         metavar="{" + ",".join(PARTS) + "}",
         help=(
-            "of the blog post. table: the rows as published (default); ladder: one switch after "
-            "another from there to the ceiling; zoo: the same processes with all models"
+            "of the comparison with the blog post. table: its rows as published (default); ladder: "
+            "one switch after another from there to the ceiling; zoo: all models on its processes"
         ),
     )
     where = reproducing.add_mutually_exclusive_group()
@@ -139,7 +139,7 @@ def _known(name: str) -> KnownResult:
 def _run_known(parsed: dict[str, Any], progress: CommandProgress) -> int:
     known, made = _known(parsed["name"]), None
     if "part" in parsed:
-        problem, remedy = "it belongs to the command without a name", "Leave out one of the two"
+        problem, remedy = "it is possible only without a name", "Leave out one of the two"
         raise OptionError("part", parsed["part"], problem, remedy)
     if parsed["shipped"]:
         seeds = _seeds_within(known.seeds, parsed.get("seeds"))

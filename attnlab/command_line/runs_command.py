@@ -57,7 +57,7 @@ def keep(result: RunSummary) -> None:
 
 
 def _warn(error: Exception) -> None:
-    print(f"attnlab: not kept in the library. {error}", file=sys.stderr)
+    print(f"attnlab: not saved in the library. {error}", file=sys.stderr)
 
 
 def add_runs(commands: argparse._SubParsersAction) -> None:
@@ -215,7 +215,7 @@ def _import(library: Library, parsed: dict[str, Any]) -> int:
     taken = library.take_in(data)
     for reason in taken.refused:
         print(f"attnlab: {reason}", file=sys.stderr)
-    print(f"{len(taken.added):,} added, {taken.known:,} were there", file=sys.stderr)
+    print(f"{len(taken.added):,} added, {taken.known:,} already there", file=sys.stderr)
     return 0
 
 

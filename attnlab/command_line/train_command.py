@@ -286,8 +286,8 @@ def _print_report(
     if targets:
         exact, error = targets["exact_match"], targets["exact_match_stderr"]
         print(
-            f"exact match {exact:.4f} ± {error:.4f} (written greedily), "
-            f"{show_percent(targets['share_in_training'])} of all sources met in training"
+            f"exact match {exact:.4f} ± {error:.4f} (greedy decoding), "
+            f"{show_percent(targets['share_in_training'])} of all sources seen in training"
         )
     print(
         f"accuracy  {figures.accuracy:.4f} ± {figures.accuracy_stderr:.4f} "

@@ -141,7 +141,7 @@ def settings_of(grid: Grid) -> tuple[Setting, ...]:
         found.setdefault(experiment or setting.options, setting)
     for name in names:
         if name in unused:
-            problem = "nothing that was chosen has such an option"
+            problem = "none of the chosen parts has this option"
             raise OptionError(name, given[name], problem, "Leave it out, or make another choice")
     return tuple(found.values())
 

@@ -272,7 +272,9 @@ def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
                 f"only this many runs of {_in_words(dict(zip(names, cell, strict=True)))} are "
                 f"finished, but {most} of another setting, so {_NOT_FULL}"
             )
-            raise OptionError("seeds", len(figures), problem, "Use as many seeds for each setting")
+            raise OptionError(
+                "seeds", len(figures), problem, "Use the same number of seeds for all"
+            )
     counts = tuple(map(len, levels))
     ordered = np.array([cells[cell] for cell in itertools.product(*levels)])
     return variance_shares(ordered.reshape(*counts, most), names)
@@ -299,7 +301,7 @@ def variance_shares(
         problem = "the share of the seed cannot be computed without repeated runs"
         raise OptionError("seeds", seeds, problem, f"Choose {_FEWEST_SEEDS} or more")
     if np.ptp(values) == 0:
-        problem = "the same in all runs, so that there is no spread"
+        problem = "the same in all runs, so there is no variance to explain"
         raise OptionError("figure", float(values.flat[0]), problem, "Choose another figure")
     # Subtract one of them, so that a large common value does not cost precision.
     centred = values - values.flat[0]

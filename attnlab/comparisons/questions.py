@@ -48,13 +48,13 @@ COMPARISONS = MappingProxyType(
         "switches-recall": ComparisonPreset(
             "One change at a time: recall",
             "The first row is the published head, the last a transformer that learns recall. Each "
-            "row changes one thing of the row before it.",
+            "row makes one change to the row above.",
             _switches("recall"),
         ),
         "switches-dotmod": ComparisonPreset(
             "One change at a time: dotmod",
             "The first row is the published head, the last a transformer that learns dotmod. Each "
-            "row changes one thing of the row before it.",
+            "row makes one change to the row above.",
             _switches("dotmod"),
         ),
         "which-model": ComparisonPreset(
@@ -184,7 +184,7 @@ COMPARISONS = MappingProxyType(
         ),
         "tied-unembedding": ComparisonPreset(
             "Does a tied unembedding get stuck?",
-            "On a binary chain, one layer with a tied unembedding is said to stay at the unigram "
+            "On a binary chain, one layer with a tied unembedding reportedly stays at the unigram "
             "loss, 0.6663 nats. The best possible loss is 0.6190.",
             Grid(
                 (("unembedding", ("tied", "own")), ("layers", ("1", "2"))),

@@ -53,7 +53,7 @@ class Recording:
     def __post_init__(self):
         for name, metric in self.metrics.items():
             if not callable(metric) or not name or name in FIGURES:
-                problem = "no function, or the name of a figure that every run has"
+                problem = "not a function, or named like a result that every run has"
                 raise OptionError("metrics", name, problem, "Name a function `f(model, setup)`")
         if self.checkpoints is not None:
             steps = tuple(sorted(set(self.checkpoints)))

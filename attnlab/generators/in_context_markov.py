@@ -17,7 +17,7 @@ from attnlab.generators.vocabulary import Vocabulary, first_letters, lines_latex
 
 _PRIORS = {
     "dirichlet": "independent rows",
-    "doubly-stochastic": "each row is the one above it, moved by one place, so that token counts "
+    "doubly-stochastic": "each row is the one above, shifted by one place, so that token counts "
     "are useless",
     "rows-equal": "all rows are equal, so that the last token is useless",
     "known-tables": "one of a fixed list of tables",

@@ -104,7 +104,7 @@ class Shift(AbstractLetters):
     """
 
     name: ClassVar[str] = "shift"
-    summary: ClassVar[str] = "Task: letters, then the same letters moved some places."
+    summary: ClassVar[str] = "Task: letters, then the same letters shifted cyclically."
 
     places: int = option(
         1,

@@ -27,7 +27,7 @@ def _probability(default: float, help: str) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Mess3(AbstractHiddenChain):
-    """Three states; a state moves to each other one with probability x, then a letter is emitted.
+    """Three states; a state moves to each of the others with probability x, then emits a letter.
 
     The new state emits its own letter with probability a, each other letter with (1 - a) / 2.
 

@@ -91,7 +91,7 @@ class Recall(AbstractGenerator):
         if not whole or not all(1 <= day <= 256 for day in self.days):
             raise OptionError("days", self.days, "not whole numbers from 1 to 256", "Try 1, 4, 8")
         if not 1 <= len(self.days) <= _MOST_DAYS or sorted(set(self.days)) != list(self.days):
-            problem = f"not 1 to {_MOST_DAYS} different days in order"
+            problem = f"not 1 to {_MOST_DAYS} different days in increasing order"
             raise OptionError("days", self.days, problem, "Try 1, 4, 8")
         if not self.horizon:
             object.__setattr__(self, "horizon", max(_HORIZON, *self.days))
@@ -99,7 +99,7 @@ class Recall(AbstractGenerator):
             problem = f"before day {max(self.days)}, which the table reads"
             raise OptionError("horizon", self.horizon, problem, f"Choose {max(self.days)} or more")
         if not 0 <= self.hidden < self.horizon:
-            problem = f"not from 0 to {self.horizon - 1}, which leaves a visible day"
+            problem = f"not from 0 to {self.horizon - 1}, so that at least one day is visible"
             raise OptionError("hidden", self.hidden, problem, "Choose 0 to see all days")
 
     def at_length(self, length: int) -> "AbstractGenerator":

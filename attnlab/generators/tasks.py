@@ -104,7 +104,9 @@ class AbstractTask(AbstractGenerator):
 
     def at_length(self, length: int) -> "AbstractTask":
         if length != self.own_length():
-            problem = f"the task '{self.name}' has {self.own_length()} visible tokens as it is set"
+            problem = (
+                f"with these options the task '{self.name}' has {self.own_length()} visible tokens"
+            )
             remedy = f"Choose {self.own_length()}, or another length of its source"
             raise OptionError("length", length, problem, remedy)
         return self

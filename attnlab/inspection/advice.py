@@ -72,8 +72,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         yield Advice(
             f"last {word} only",
             f"Train the last {word} only",
-            f"The test asks for the last {word} alone. This training asks for other predictions, "
-            "too.",
+            f"Only the prediction of the last {word} is tested, but this loss also trains others.",
             _changed(experiment, mask, loss="last", readout="last", scheduled_sampling=0.0),
         )
     if happened.problem == DIVERGES:
@@ -95,8 +94,8 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         yield Advice(
             "learned positions",
             "Train with learned positions",
-            "Large initial weights keep the attention in place, and a single number hardly "
-            "distinguishes positions.",
+            "Large initial weights freeze the attention, and a single number hardly distinguishes "
+            "positions.",
             _changed(experiment, start),
         )
     if training.data == "fixed" and (happened.problem == OVERFITS or training.batch_mode == "full"):

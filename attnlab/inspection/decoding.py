@@ -35,8 +35,8 @@ def write_target(
     """
     if not 0 <= temperature < math.inf or (temperature and key is None):
         raise ValueError(
-            f"`temperature` is {quoted(temperature)}: not a finite number from 0 on, or one that "
-            "needs a `key`. Choose 0, or give a key."
+            f"`temperature` is {quoted(temperature)}: not a finite number from 0 on, or "
+            "above 0 without a `key`. Choose 0, or give a key."
         )
 
     begun = _begun(model, source, count)

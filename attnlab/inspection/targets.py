@@ -67,7 +67,7 @@ def _on_truth(task, model, sequences):
         true = task.true_alignment(tokens[:count])
         cross = [found.pattern[..., :count] for found in trace.attention if found.kind == "cross"]
         if not cross:
-            raise ValueError("This model has no cross-attention. Choose one that has.")
+            raise ValueError("This model has no cross-attention. Choose a model that has it.")
         return jnp.stack([(pattern * true[None]).sum(axis=-1).mean(axis=-1) for pattern in cross])
 
     return jax.lax.map(one, sequences, batch_size=_ALIGNED_TOGETHER).mean(axis=0)

@@ -45,9 +45,9 @@ RESULT = KnownResult(
     ),
     checks=(_follows(_NEAR), _follows(_FAR)),
     metrics=MappingProxyType({_DEVIATION: deviation_from_theory}),
-    predicted="a state moves to each other one with probability x, and emits its own letter with "
-    "probability a. With x = 0.05, attention falls by the factor 0.85 with each token, for any a. "
-    "Equal attention to all earlier tokens would deviate by 0.178.",
+    predicted="a state moves to each of the others with probability x, and emits its own letter "
+    "with probability a. With x = 0.05, attention falls by the factor 0.85 with each token, "
+    "for any a. Equal attention to all earlier tokens would deviate by 0.178.",
     differs="The deviation is the total variation distance. Attention of the last "
     "position to itself is left out. Tried for a = 0.85 with seeds 0 and 1: three times the steps "
     "(0.37), a third of the learning rate (0.36), and no normalisation (0.47 to 0.49).",

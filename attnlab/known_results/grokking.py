@@ -109,7 +109,7 @@ RESULT = KnownResult(
     name="grokking",
     title="Grokking: adding modulo 37",
     claim="A transformer first memorises its training pairs. With weight decay it generalises to "
-    "the others, but only long after. It then represents numbers by a few frequencies.",
+    "the others, but only much later. It then represents numbers by a few frequencies.",
     source="Power et al. (2022), “Grokking: generalization beyond overfitting on small algorithmic "
     "datasets”; Nanda et al. (2023), “Progress measures for grokking via mechanistic "
     "interpretability”",
@@ -121,8 +121,8 @@ RESULT = KnownResult(
             "With weight decay, the test accuracy is at least 0.95.", _DECAY, "accuracy", 0.95, 1.0
         ),
         Check(
-            "Accuracy 0.95 on the test takes at least 3 times the steps that it takes on the "
-            "training set.",
+            "Accuracy 0.95 takes at least 3 times as many steps on the test set as on the training "
+            "set.",
             _DECAY,
             _DELAY,
             least=3,
@@ -155,10 +155,10 @@ RESULT = KnownResult(
     over_training=MappingProxyType({_DELAY: delay}),
     plots=plots,
     predicted="a + b is b + a, so a pair that was trained in the other order is easier. Before a "
-    "model can add, it is right on such pairs only.",
+    "model can add, only such pairs come out right.",
     differs="Power et al. add modulo 97 with half of the pairs, Nanda et al. modulo 113 with 0.3; "
-    "here p is 37 with 0.6. Seeds 10 to 14 were tried with 3,000 steps and a factor of 5; two were "
-    "at these limits, so both were changed.",
+    "here p is 37 with 0.6. A trial with 3,000 steps and a factor of 5 (seeds 10 to 14) left two "
+    "runs at these limits, so both limits were relaxed.",
     first_seed=15,
     tuned_on=(*range(5), *range(10, 15)),
 )

@@ -125,7 +125,7 @@ RESULT = KnownResult(
             most=1.0,
         ),
         Check(
-            "The accuracy of the transformer on them is at most 0.6.",
+            "The accuracy of the transformer on longer words of parity is at most 0.6.",
             "transformer, parity",
             _ACCURACY,
             most=0.6,

@@ -87,6 +87,6 @@ RESULT = KnownResult(
     ),
     metrics=MappingProxyType({_RISE: rise_of_loss}),
     differs="The paper trains language models on text, with 512 tokens and more. Here two layers "
-    f"learn the process `mess3` from {_LENGTH} tokens, and the rise is that of later tokens.",
+    f"learn the process `mess3` from {_LENGTH} tokens, and the rise is measured on later tokens.",
     tuned_on=(0, 1, 2, 3, 4),
 )

@@ -120,8 +120,8 @@ def read_points(name: str, text: str) -> tuple[Float[np.ndarray, " points"], ...
     """Read x and y from lines such as `0.5, 1.2`; empty lines are skipped.
 
     Raises:
-        OptionError: If a line (named in the message) is not two finite numbers of size up to a
-            million, if there are fewer than 3 points or more than 500, or if all x are equal.
+        OptionError: If a line (named in the message) is not two numbers from -1,000,000 to
+            1,000,000, if there are fewer than 3 points or more than 500, or if all x are equal.
 
     """
     check_typed(name, text, most=MOST_LETTERS)
@@ -149,6 +149,6 @@ def _point(name: str, line: str) -> tuple[float, float]:
         raise OptionError(name, line.strip(), "not two numbers", _REMEDY) from None
     for value in (x, y):
         if not math.isfinite(value) or abs(value) > _LARGEST:
-            problem = "not a finite number of size up to a million"
+            problem = "not a finite number from −1,000,000 to 1,000,000"
             raise OptionError(name, value, problem, "Correct it or leave the line out")
     return x, y

@@ -174,8 +174,8 @@ WORKED_EXAMPLES = MappingProxyType(
             "the same number, the sum of its input. A score is 3 times the product of two "
             "sums (the head has 3 components). So every query with a positive sum ranks the "
             "keys in the same order. Equal components of queries and keys get equal "
-            "gradients, so training keeps them equal, unless rotary positions turn them. The "
-            "values can become different, since each one serves another part of the output.",
+            "gradients, so training keeps them equal, unless rotary positions rotate them. The "
+            "values can become different, since each one feeds another part of the output.",
         ),
         "identical inputs": _CLASSIC._replace(
             inputs=((1, 0, 1, 0),) * 3,

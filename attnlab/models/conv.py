@@ -88,8 +88,8 @@ class ConvOptions(AbstractModelOptions):
             )
             yield Finding(
                 "kernel_size",
-                f"A prediction sees {len(seen)} of {length} positions: it misses the one {unseen} "
-                f"before the last. Choose {one or both}.",
+                f"A prediction sees {len(seen)} of {length} positions: it does not see the one "
+                f"{unseen} before the last. Choose {one or both}.",
             )
         yield from super().findings(loss=loss, length=length)
 

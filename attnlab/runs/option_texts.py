@@ -111,5 +111,5 @@ def _choose(option_name: str, registry: Mapping[str, type], name: str) -> type:
 def _refuse_unused(given: Mapping[str, Any], used: Set[str]) -> None:
     for name in (name for name in given if name not in used):
         flag = f"--{name.replace('_', '-')}"
-        problem = "nothing that was chosen has such an option"
+        problem = "none of the chosen parts has this option"
         raise OptionError(flag, given[name], problem, "Leave it out, or make another choice")

@@ -56,7 +56,9 @@ def read_header(record: Any, steps: Any) -> Header:
             raise RunFileError(f"This run file has no list of at most {most:,} {name}.")
     experiment = from_json_record(record["experiment"])
     if type(steps) is not int or not 0 <= steps <= experiment.training.steps:
-        raise RunFileError(f"This run file has losses of {quoted(steps)} steps.")
+        raise RunFileError(
+            f"This run file has {quoted(steps)} losses, which is not a possible number of steps."
+        )
     tests = tuple((step, _evaluation(numbers)) for step, *numbers in record["tests"])
     changes = tuple(_change(*entry) for entry in record["changes"])
     _check_steps([step for step, _ in tests], steps)
@@ -65,7 +67,7 @@ def read_header(record: Any, steps: Any) -> Header:
     try:
         before_changes(experiment.training, changes)
     except ValueError as error:
-        raise RunFileError(f"The changes in this run file do not fit. {error}") from None
+        raise RunFileError(f"The changes in this run file are not valid. {error}") from None
     checkpoints, versions = tuple(record["checkpoints"]), versions_of(record["versions"])
     return Header(experiment, steps, tests, checkpoints, changes, versions)
 
@@ -75,7 +77,7 @@ def _check_steps(entries: list[Any], made: int, *, repeat: bool = False) -> None
     for step in entries:
         if type(step) is not int or not 0 <= step <= made:
             raise RunFileError(
-                f"This run file has {quoted(step)} where it has a step up to {made}."
+                f"This run file has {quoted(step)} instead of a step from 0 to {made}."
             )
     if sorted(entries if repeat else set(entries)) != entries:
         raise RunFileError("The steps in this run file are not in order.")
@@ -90,7 +92,9 @@ def _change(step: Any, *options: Any) -> Change:
 def _evaluation(numbers: list[Any]) -> Evaluation:
     for number in numbers:
         if type(number) not in (int, float) or not math.isfinite(number):
-            raise RunFileError(f"A test in this run file has the number {quoted(number)}.")
+            raise RunFileError(
+                f"A test in this run file has {quoted(number)} instead of a finite number."
+            )
     # At most six numbers, which is checked below.
     evaluation = Evaluation(*map(float, numbers))  # pyright: ignore[reportArgumentType]
     # An excess may be below 0, by chance.

@@ -26,7 +26,7 @@ STATES = MappingProxyType(
 # The measures of a run.
 FIGURES = MappingProxyType(
     {
-        "accuracy": "share of correct predictions in the test",
+        "accuracy": "share of correct predictions on the test set",
         "nll": "test loss, in nats",
         "mean_nll": "mean test loss over all positions in the loss, in nats",
         "learned": "share of what can be learned",

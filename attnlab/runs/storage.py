@@ -162,7 +162,7 @@ def _described() -> Iterator[None]:
             "Put `@attnlab.register` above its class, or choose another file.",
         ) from error
     except OptionError as error:
-        raise RunFileError(f"The experiment in this run file does not fit. {error}") from error
+        raise RunFileError(f"The experiment in this run file is not valid. {error}") from error
     # These messages are for programmers, and may quote the file at length.
     except (
         ValueError,

@@ -32,8 +32,8 @@ SPLITS = MappingProxyType(
         "independent": "training and test sequences are independent draws and may coincide",
         "held out": "a fifth of all possible sequences is used only in tests (floor and ceiling "
         "refer to all sequences)",
-        "distinct": "no two sequences are equal, so none of the test is trained on (floor and "
-        "ceiling as before)",
+        "distinct": "no two sequences are equal, so no test sequence is trained on (floor and "
+        "ceiling refer to all sequences)",
     }
 )
 # One sequence in five is held out.

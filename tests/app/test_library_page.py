@@ -343,7 +343,7 @@ def test_a_file_of_runs_and_a_run_file_are_taken_in(library):
     taken = _taken_in(library, to_bytes(run_of(seed=3)))
     assert taken.added == (3,)
     assert library.entry(3).result.state == "done"
-    with pytest.raises(ValueError, match="not a file of runs"):
+    with pytest.raises(ValueError, match="not an attnlab file of runs"):
         _taken_in(library, b"a photograph")
     with pytest.raises(ValueError, match="damaged or cut off"):
         _taken_in(library, to_bytes(run_of())[:-2])

@@ -76,8 +76,8 @@ def test_runs_go_from_one_library_to_another_once(run, library, tmp_path, monkey
     run("train", *SMALL, "--steps", 20)
     assert run("runs", "export", tmp_path / "all.runs")[0] == 0
     monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "other"))
-    assert "1 added, 0 were there" in run("runs", "import", tmp_path / "all.runs")[2]
-    assert "0 added, 1 were there" in run("runs", "import", tmp_path / "all.runs")[2]
+    assert "1 added, 0 already there" in run("runs", "import", tmp_path / "all.runs")[2]
+    assert "0 added, 1 already there" in run("runs", "import", tmp_path / "all.runs")[2]
     assert json.loads(run("runs", "list", "--json")[1])["count"] == 1
 
 
@@ -101,7 +101,7 @@ def test_a_library_that_is_off_says_so_and_one_that_is_broken_does_not_stop_a_ru
     status, out, err = run("train", *SMALL, "--steps", 20)
     assert status == 0
     assert out.startswith("accuracy")
-    assert "not kept in the library" in err
+    assert "not saved in the library" in err
     status, _, err = run("runs", "list")
     assert status == 1
     assert "Traceback" not in err

@@ -302,7 +302,7 @@ def test_a_convolution_says_which_day_it_does_not_see():
     assert model.distances(10) == (0, 1, 3, 4)
     assert model.sees(3, 10) == (0, 2, 3)
     (finding,) = model.findings(loss="last", length=10)
-    assert "sees 4 of 10 positions: it misses the one 2 before the last" in finding.text
+    assert "sees 4 of 10 positions: it does not see the one 2 before the last" in finding.text
     assert not list(ConvOptions(layers=3, kernel_size=3).findings(loss="last", length=10))
 
 

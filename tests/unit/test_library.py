@@ -260,7 +260,7 @@ def test_a_library_that_is_full_keeps_nothing_more(folder):
     library.close()
     library = Library(folder, most_bytes=most)
     results = (result_of(SMALL, seed=seed, run=run_of(SMALL, seed=seed)) for seed in range(200))
-    with pytest.raises(LibraryError, match=r"is full: it may have .* MB\. Delete runs"):
+    with pytest.raises(LibraryError, match=r"is full: its limit is .* MB\. Delete runs"):
         list(map(library.keep, results))
     kept = library.count()
     assert library.run_of(kept) is not None

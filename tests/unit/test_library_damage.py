@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("as_users_run")
 def test_an_earlier_library_that_is_no_database_is_left_alone(tmp_path, content):
     path = tmp_path / "library.sqlite"
     path.write_bytes(content)
-    with pytest.raises(LibraryError, match=r"is not an attnlab library\. It was left as it is"):
+    with pytest.raises(LibraryError, match=r"is not an attnlab library\. It was left unchanged"):
         Library(tmp_path)
     assert path.read_bytes() == content
 

@@ -191,7 +191,7 @@ def test_files_that_are_cut_off_or_changed_are_refused_whole(data, version):
     "data", [b"", zipped([("word/document.xml", "<w/>")]), b"\x80\x04.", b"attnlab run 2\n"]
 )
 def test_other_files_are_refused(library, data):
-    with pytest.raises(ArchiveError, match="not a file of runs"):
+    with pytest.raises(ArchiveError, match="not an attnlab file of runs"):
         library.take_in(data)
 
 
@@ -205,7 +205,7 @@ def test_zip_files_that_attnlab_does_not_write_are_refused_in_little_memory(data
             "a bomb": zipped([("1.json", bytes(50_000_000))], compression=zipfile.ZIP_DEFLATED),
             "damaged": b"PK\x03\x04" + bytes(99),
             "too long": zipped([("1.json", bytes(1_000_001))]),
-            "not a file of runs": zipped([("../1.json", summary)]),
+            "not an attnlab file of runs": zipped([("../1.json", summary)]),
             "is damaged": zipped([("2.run", model)]),
         }
     # One part, listed many times.

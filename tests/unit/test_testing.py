@@ -78,7 +78,7 @@ def test_a_right_process_passes():
         ("no distribution", "do not sum to 1"),
         ("impossible", "impossible is not -inf"),
         ("two draws", "two keys draw the same"),
-        ("drawn otherwise", "not as often as predicted"),
+        ("drawn otherwise", "not occur as often as predicted"),
         ("out of range", "out of range"),
     ],
 )

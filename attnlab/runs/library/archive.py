@@ -75,7 +75,7 @@ def read_archive(data: bytes) -> Iterator[tuple[RunSummary, bytes | None] | str]
     `MOST_RUNS` runs.
     """
     if not is_archive(data):
-        raise ArchiveError("This is not a file of runs of attnlab.")
+        raise ArchiveError("This is not an attnlab file of runs.")
     is_zip = data.startswith(_BEGINS)
     runs = _runs_of_zip(data) if is_zip else earlier.runs_of_archive(data)
     for place, (text, model) in enumerate(runs, start=1):
@@ -100,7 +100,7 @@ def _runs_of_zip(data: bytes) -> Iterator[tuple[bytes, bytes | None]]:
             entries = file.infolist()
             names = [_NAME.fullmatch(entry.filename) for entry in entries]
             if not all(names):
-                raise ArchiveError("This is not a file of runs of attnlab.")
+                raise ArchiveError("This is not an attnlab file of runs.")
             # Each part begins where the one before ends: none is left out or read several times.
             starts = [entry.header_offset for entry in entries] + [file.start_dir]
             ends = [entry.header_offset + _HEADER_BYTES + len(entry.filename) + entry.file_size

@@ -33,15 +33,15 @@ _PROBLEMS = {
     ),
     sqlite3.SQLITE_NOTADB: (
         "is not an attnlab library",
-        f"It was left as it is. Move it away, or {_ANOTHER}",
+        f"It was left unchanged. Move it away, or {_ANOTHER}",
     ),
     sqlite3.SQLITE_CORRUPT: (
         "is damaged",
-        f"It was left as it is. Run `attnlab runs rebuild`, bring back a copy, or {_ANOTHER}",
+        f"It was left unchanged. Run `attnlab runs rebuild`, restore a backup, or {_ANOTHER}",
     ),
     sqlite3.SQLITE_ERROR: (
         "lacks parts of an attnlab library",
-        f"It was left as it is. Move it away, or {_ANOTHER}",
+        f"It was left unchanged. Move it away, or {_ANOTHER}",
     ),
 }
 _NUMBERS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.EROFS}

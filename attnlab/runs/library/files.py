@@ -161,7 +161,7 @@ class FileChanges:
     def _error(self, error: OSError) -> LibraryError:
         why = os.strerror(error.errno) if error.errno else str(error)
         return LibraryError(
-            f"The library {self._files.where} could not keep a run: {why}. "
+            f"The library {self._files.where} could not save a run: {why}. "
             "Check that its disk has space and that its folder is writable.",
             error.errno,
         )

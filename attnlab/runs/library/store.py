@@ -171,7 +171,7 @@ class Store:
                 yield change
                 if change.bytes > room:
                     raise LibraryError(
-                        f"The library {self._database.where} is full: it may have "
+                        f"The library {self._database.where} is full: its limit is "
                         f"{present(self._most_bytes) / 1e6:,.0f} MB. Delete runs and empty the bin."
                     )
                 files.apply()

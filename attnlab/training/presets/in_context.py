@@ -100,8 +100,8 @@ IN_CONTEXT = {
     "recall-pairs-all-tokens": Preset(
         _GROUP,
         "Recall with all tokens in the loss",
-        "Every token is in the loss, not only the answers. The model needs two to five times "
-        "as many steps to recall.",
+        "Every token is in the loss, not only the answers. Learning to recall then takes two to "
+        "five times as many steps.",
         dataclasses.replace(
             _RECALL, training=dataclasses.replace(_RECALL.training, loss_tokens="all")
         ),

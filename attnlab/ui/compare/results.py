@@ -204,7 +204,7 @@ def _draw_rows(rows: Sequence[Row], grid: Grid) -> None:
 def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
     """Draw the link to the comparison of the controls, and a download of the finished runs."""
     if grid is None or grid.base is None:
-        st.info("This choice cannot run, so it has no link.", icon=":material/link_off:")
+        st.info("These settings cannot run, so they have no link.", icon=":material/link_off:")
     else:
         st.markdown("This link opens the whole comparison: settings, varied options and seeds.")
         draw_address(to_query(grid.base) | to_parameters(grid.options, grid.seeds, grid.metrics))

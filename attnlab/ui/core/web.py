@@ -140,6 +140,6 @@ def show_error(error: Exception) -> bool:
     """
     draw_error(
         "An error occurred while this page was drawn, and the rest of it is missing. Your run is "
-        "kept. Change the last setting back or reload the page. The server's log says more."
+        "kept. Change the last setting back or reload the page. See the server log for details."
     )
     return True

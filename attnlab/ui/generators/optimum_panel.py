@@ -27,7 +27,7 @@ _KNOWS = {
     "order-1": "the last visible {word}",
     "linear": "all visible {word}s, each adding to the log-odds independently",
     "in-context unigram": "how often each token occurred among the visible {word}s",
-    "in-context bigram": "what followed the last token among the visible {word}s",
+    "in-context bigram": "which tokens followed earlier copies of the last one",
     "any output": "which tokens are outputs",
     "any value": "which tokens are values",
     "optimal": "all visible {word}s, and the process itself",

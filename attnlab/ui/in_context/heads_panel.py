@@ -63,7 +63,7 @@ def draw_heads(measured: Measured, course: Course) -> None:
         f"The head with the largest share of each kind, such as {link_to('prefix match')}, with "
         "95 % intervals over sequences. Step 0 is untrained.",
         help="**Prefix match**: a mean over all tokens that occurred before. **True sources**: a "
-        "mean over the predicted tokens, so that it may be larger.",
+        "mean over the predicted tokens, so it may be larger.",
     )
     tables = [series_table(_LEARNED.name, course.steps, course.learned())]
     for measure, name in _shown_measures(measured.heads).items():

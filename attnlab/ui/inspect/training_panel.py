@@ -60,7 +60,7 @@ def _offer(form: Experiment, snapshot: Snapshot, *, untrained: bool) -> str:
             f"`{form.model.name}`, {form.training.steps:,} steps, seed {form.seed}."
         )
     change = as_text(label_of_change(snapshot.experiment, form))
-    return f"The controls have other settings than this run: {change}."
+    return f"The controls differ from this run: {change}."
 
 
 def _train(run: LiveRun, form: Experiment) -> None:

@@ -130,7 +130,7 @@ def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
         words = "This run minus the other"
         one, other = maps.values()
         draw_difference(one, other, unit, name="Two runs: difference", alt=words)
-    st.caption("Both models read the sequence above. Violet: this run has more. Brown: less.")
+    st.caption("Both models read the sequence above. Violet: larger in this run. Brown: smaller.")
 
 
 def _map_of_run(experiment: Experiment, found: Comparison, measure: str, name: str) -> Cells:

@@ -105,8 +105,9 @@ def _draw_settings() -> None:
         f"Attention adds weights, but they do not explain its success. Width {WIDTHS[-3]} with "
         f"attention has {narrow.parameters:,} weights and sorts "
         f"{show_percent(_interval(narrow).mean)} of the hands of {HANDS[-1]} cards; width "
-        f"{WIDTHS[-1]} alone has {alone.parameters:,}. If the state is too narrow for the query "
-        "and the next card, attention does not help. Longer training may improve any of them."
+        f"{WIDTHS[-1]} without attention has {alone.parameters:,}. If the state is too narrow for "
+        "the query and the next card, attention does not help. Longer training may improve all of "
+        "these models."
     )
     st.markdown(
         f"Tests use 2,000 hands. Bars are the {OF_SEEDS}, cut at 0 and 100 %. Training saw "

@@ -138,7 +138,7 @@ def draw_undo(library: Library) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="library_deleted_line"):
         many = "1 run is" if len(numbers) == 1 else f"{len(numbers)} runs are"
-        st.markdown(f"{many} in the bin, for {BIN_DAYS} days.", width="content")
+        st.markdown(f"{many} in the bin and can be restored for {BIN_DAYS} days.", width="content")
         draw_button("Undo", "library_undo", "undo", attempt, _restore, library, numbers)
 
 
@@ -163,7 +163,9 @@ def draw_bin_actions(library: Library, chosen: tuple[RunSummary, ...]) -> None:
             disabled=not count,
         ):
             many = "1 run" if count == 1 else f"All {count:,} runs in the bin"
-            st.markdown(f"{many} will be deleted permanently, whatever is filtered above.")
+            st.markdown(
+                f"{many} will be deleted permanently, including runs that the filters hide."
+            )
             emptying = attempt, _empty_bin, library
             draw_button("Delete for good", "library_empty_sure", None, *emptying, type="primary")
 

@@ -121,7 +121,7 @@ def draw_place(place: SessionLibrary) -> None:
             st.caption(f":material/report: {as_message(place.problem)}", width="content")
             draw_button("Try again", "library_try_again", None, try_again)
     elif problem := session_keeper().problem:
-        st.caption(f":material/report: A run was not kept. {as_message(problem)}")
+        st.caption(f":material/report: A run was not saved. {as_message(problem)}")
 
 
 def draw_nothing(place: SessionLibrary, *, in_bin: bool) -> None:

@@ -104,7 +104,7 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
             deal,
             task,
             seed,
-            help="Draws new sources in all places; all are equally likely.",
+            help="Draws new sources for all rows; every source is equally likely.",
         )
         draw_button(
             f"Original {task.source_name}s",

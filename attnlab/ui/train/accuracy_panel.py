@@ -55,7 +55,7 @@ def draw_accuracies(run: LiveRun) -> None:
         _draw_panel(run)
 
 
-@panel("Accuracy on the training set and on the test", key="accuracies", icon="school")
+@panel("Accuracy on the training and test sets", key="accuracies", icon="school")
 def _draw_panel(run: LiveRun) -> None:
     def waiting_for() -> tuple[bool, bool] | None:
         reasons = run.snapshot().active, bool(_missing(run.snapshot()))
@@ -80,7 +80,7 @@ def _draw_course(snapshot: Snapshot) -> None:
     trained = sorted((step, value) for step, value in course.items() if step <= snapshot.step)
     found = {"training": trained, "test": [(step, test.accuracy) for step, test in tests]}
     st.caption(
-        "A model that memorises its training set is right there long before it is on the test. "
+        "A model that memorises gets its training set right long before the test set. "
         f"At most {_MOST:,} training sequences are measured."
     )
     draw_chart(
@@ -93,6 +93,6 @@ def _draw_course(snapshot: Snapshot) -> None:
             height=_HEIGHT,
         ),
         name="Training and test accuracy",
-        alt=f"Accuracy on the training set, {trained[-1][1]:.3f}, and on the test, "
+        alt=f"Accuracy on the training set, {trained[-1][1]:.3f}, and on the test set, "
         f"{tests[-1][1].accuracy:.3f}, at step {snapshot.step:,}.",
     )
