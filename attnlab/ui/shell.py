@@ -23,7 +23,6 @@ from attnlab.ui.core.display import (
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.page_charts import draw_export
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session, watch_session
 from attnlab.ui.generators import sections
@@ -86,7 +85,6 @@ def run_shell() -> None:
         with above:
             draw_unknown(others)
         end_figures(before)
-        draw_export()
         draw_foot(page.url_path)
         complete_address(page.url_path)
 

@@ -47,7 +47,6 @@ def test_pages_after_a_run_without_attention(app):
 # They have no charts, or none before something is asked of them.
 _WITHOUT = {"words", "compare", "library"}
 _SVG = "{http://www.w3.org/2000/svg}"
-_PANEL = "Export charts"
 
 
 def _texts(svg: str) -> str:
@@ -91,14 +90,19 @@ def test_a_page_forgets_the_charts_of_the_one_before(app):
     assert "Distribution of q · k" in app.session_state["session"].charts
     app.switch_page("pages/words.py").run()
     assert not app.session_state["session"].charts
-    assert _PANEL not in [block.label for block in app.expander]
 
 
-@pytest.mark.slow
-def test_the_panel_offers_the_charts_by_their_names(app):
+def test_every_chart_has_a_menu_with_its_files_and_a_link_to_the_page(app):
     app.switch_page("pages/positional_encodings.py").run()
-    (panel,) = [block for block in app.expander if block.label == _PANEL]
-    assert not panel.children
-    app.session_state["pictures"] = True
+    names = list(app.session_state["session"].charts)
+    menus = app.get("popover")
+    labels = [menu.proto.popover.label for menu in menus]
+    assert labels == [f"Save or share “{name}”" for name in names]
+    assert not any(menu.children for menu in menus)
+    app.session_state["share_a-sinusoidal-heatmap"] = True
     app.run()
-    assert app.selectbox(key="picture").options == list(app.session_state["session"].charts)
+    first, *others = app.get("popover")
+    assert [file.label for file in first.get("download_button")] == ["SVG", "PNG"]
+    (link,) = first.code
+    assert "v=2" in link.value
+    assert not any(menu.children for menu in others)

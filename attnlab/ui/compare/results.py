@@ -211,4 +211,3 @@ def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
     if rows:
         name = "attnlab-comparison.csv"
         draw_download("Table, CSV", name, "text/csv", lambda: to_csv(rows), key="compare_csv")
-    st.caption("The charts are below, under “Export charts”.")

@@ -26,13 +26,14 @@ from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_lesson_words, draw_warning
 from attnlab.ui.core.server import lessons_folder
+from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_run
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
 _MOST_NOTICES = 10
 # The parameter that names a lesson of the server, and the lessons that the user listed.
 _NAMED, _MINE = "lesson", "my_lessons"
-_BARE, _OWN, _ALL = "address_is_bare", "link_own", "link_all"
+_BARE, _OWN = "address_is_bare", "link_own"
 # Hosts that other computers cannot reach.
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _QR_PIXELS = 320
@@ -126,7 +127,7 @@ def follow_address(
     if not isinstance(form, OptionError):
         own = st.session_state[_WRITTEN] = to_query(form, open_lesson())
         st.session_state[_BARE] = link is None and not requested and (own == written or has_anchors)
-        st.session_state[_ALL] = own | others
+        session().address = own | others
         if own_parameters is not None:
             st.session_state[_OWN] = parameters
         if own | others != query and not st.session_state[_BARE]:
@@ -178,7 +179,7 @@ def complete_address(page: str) -> None:
     if st.session_state.get(_BARE):
         # Safe in HTML: `urlencode` encodes all characters with a meaning there.
         st.html(
-            f"<script>{_COMPLETE % (page, urlencode(st.session_state[_ALL]))}</script>",
+            f"<script>{_COMPLETE % (page, urlencode(session().address))}</script>",
             unsafe_allow_javascript=True,
         )
 

@@ -1,19 +1,20 @@
-"""Charts on the page, and their export at the foot of the page."""
+"""Charts on the page, each with a menu that saves it or shows a link to the page."""
 
 import re
 import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
 from attnlab.charts import Drawing, as_picture, to_png, to_svg
 from attnlab.ui.core.display import draw_download, has_large_type, on_dark
-from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.session import session
 
 # Width in pixels of an exported chart, and characters per line of its text alternative.
 _WIDTH, _LETTERS_A_LINE = 640, 92
+_FORMATS = {"SVG": ("image/svg+xml", to_svg), "PNG": ("image/png", to_png)}
 
 
 class DrawnChart(NamedTuple):
@@ -37,7 +38,7 @@ def draw_chart(
 
     Args:
         drawing: The chart.
-        name: The chart's name in the export list; unique on a page.
+        name: The chart's name in its file; unique on a page.
         alt: The chart's text alternative.
         key: As in `st.vega_lite_chart`.
         fills: Whether the chart is as high as its container, which must have a height.
@@ -51,38 +52,57 @@ def draw_chart(
     specification = drawing.specification(dark=on_dark(), large=has_large_type())
     # The overloads want `on_select` as a literal.
     draw: Any = st.vega_lite_chart
-    return draw(
-        spec=specification,
-        width="content" if "width" in specification else "stretch",
-        height="stretch" if fills else "content",
-        alt=alt,
-        key=key,
-        on_select=on_select,
-        selection_mode=selection_mode,
+    with st.container(key=f"figure_{_slug(name)}", height="stretch" if fills else "content"):
+        drawn = draw(
+            spec=specification,
+            width="content" if "width" in specification else "stretch",
+            height="stretch" if fills else "content",
+            alt=alt,
+            key=key,
+            on_select=on_select,
+            selection_mode=selection_mode,
+        )
+        _draw_menu(name)
+    return drawn
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"\W+", "-", name.lower()).strip("-")
+
+
+def _draw_menu(name: str) -> None:
+    """Draw the icon in the chart's corner; its menu has files of the chart and the page's link."""
+    slug = _slug(name)
+    menu = st.popover(
+        f"Save or share “{name}”",
+        icon=":material/share:",
+        type="tertiary",
+        key=f"share_{slug}",
+        on_change="rerun",
     )
-
-
-def draw_export() -> None:
-    """Draw the panel that exports the page's charts, if the page has charts."""
-    if session().charts:
-        panel("Export charts", key="pictures", icon="image")(fragment(_draw_choice))()
-
-
-def _draw_choice() -> None:
+    if not menu.open:
+        return
     charts, dark = session().charts, on_dark()
-    name = st.selectbox("chart", list(charts), key="picture")
-    slug = re.sub(r"\W+", "-", name.lower()).strip("-")
-    with st.container(horizontal=True, gap="small"):
-        for kind, mime, make in (("SVG", "image/svg+xml", to_svg), ("PNG", "image/png", to_png)):
-            draw_download(
-                kind,
-                f"attnlab-{slug}.{kind.lower()}",
-                mime,
-                # With the chart's data when the button is pressed.
-                lambda make=make: make(chart_picture(name, charts[name], dark=dark)),
-                key=f"picture_{kind.lower()}",
-            )
-    st.caption(f"The file shows “{name}” as you see it, below its title and a description.")
+    with menu:
+        with st.container(horizontal=True, gap="small"):
+            for kind, (mime, make) in _FORMATS.items():
+                draw_download(
+                    kind,
+                    f"attnlab-{slug}.{kind.lower()}",
+                    mime,
+                    # With the chart's data when the button is pressed.
+                    lambda make=make: make(chart_picture(name, charts[name], dark=dark)),
+                    key=f"share_{slug}_{kind.lower()}",
+                )
+        st.caption("The file has the chart as you see it, with a title and a description.")
+        st.markdown("This link opens the page with its settings.")
+        st.code(_link(), language=None, wrap_lines=True)
+
+
+def _link() -> str:
+    """Return the address of the page, with the settings that a bare address leaves out."""
+    query = urlencode(session().address | st.query_params.to_dict())
+    return urlsplit(st.context.url or "")._replace(query=query, fragment="").geturl()
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class Session:
         stopped: Keys of results whose computation the user stopped.
         deadline: Value of `time.monotonic()` until which the page waits for results.
         charts: The charts drawn since the last full rerun, by name.
+        address: The address parameters of the page's settings.
         page: The page of the last rerun, or None.
         single_map: Whether Train showed the attention of a single head last.
         kept: Other values that panels compute once, by name.
@@ -75,6 +76,7 @@ class Session:
     stopped: set[Hashable] = dataclasses.field(default_factory=set)
     deadline: float = 0.0
     charts: dict[str, "DrawnChart"] = dataclasses.field(default_factory=dict)
+    address: dict[str, str] = dataclasses.field(default_factory=dict)
     page: str | None = None
     single_map: bool = False
     kept: dict[str, Any] = dataclasses.field(default_factory=dict)

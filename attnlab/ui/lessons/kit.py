@@ -149,7 +149,7 @@ def draw_figure(
         key: The chart's key, without the prefix `chart_`.
         build: The chart function, called with the tables and options.
         tables: The data of the chart's marks.
-        name: The chart's name in the export list.
+        name: The chart's name in its file.
         alt: The chart's text alternative.
         on_click: Called with the data row of a clicked mark, before the next rerun.
         options: Options of the chart function.
@@ -215,7 +215,7 @@ def draw_matrix(
         grid: The matrix.
         table: Its table, by default `matrix_table` of its values.
         alt: The chart's text alternative.
-        name: The chart's name in the export list, by default the title.
+        name: The chart's name in its file, by default the title.
         largest: The value with the strongest colour; by default the largest value.
         ramp: The colours, by default those of shares or of signed numbers.
         options: Options of the chart function.
@@ -252,7 +252,7 @@ def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
 
     Args:
         grids: The matrices by chart key, without the prefix `chart_`.
-        prefix: A prefix for the charts' names in the export list.
+        prefix: A prefix for the charts' names.
     """
     columns: list[DeltaGenerator] = []
     for key, grid in grids.items():
