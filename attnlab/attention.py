@@ -149,7 +149,7 @@ _DOT_PRODUCT = DotProduct()
 class Attended(NamedTuple):
     """The output of a head for each query, and its attention pattern over the keys."""
 
-    # Of JAX inside a program, of NumPy outside.
+    # JAX arrays inside a compiled program, NumPy arrays outside.
     output: Float[Any, "query d_value"]
     pattern: Float[Any, "query key"]
 

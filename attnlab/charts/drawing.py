@@ -18,7 +18,7 @@ _MOST_FORMS = 512
 # Tables already have the right types. If Vega converted them, it would keep data about every row as
 # long as the chart exists: megabytes per minute in a live chart.
 _AS_IT_IS = alt.DataFormat(parse=None)
-# Of exported files: pixels per unit, for sharp text on screens and paper, and the margin.
+# Exported files: pixels per unit, for sharp text on screens and paper, and the margin.
 _DOTS, _PADDING = 2, 16
 
 # A chart function gets the name of a table, never its rows.

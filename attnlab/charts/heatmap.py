@@ -16,8 +16,8 @@ from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
 Channel = TypeVar("Channel", alt.X, alt.Y)
 # Maps with longer sides are drawn as blocks of cells: browsers take seconds for tens of thousands.
 _MOST_A_SIDE = 72
-# Of a chart of square cells, in pixels: its longer side, which fits a panel on a phone, and a cell
-# at most.
+# Pixels of a chart of square cells: its longer side, which fits a panel on a phone, and its
+# largest cells.
 _SQUARE_SIDE, _MOST_CELL = 240, 40
 # Maximum number of labels on an axis; on a phone more would overlap.
 _MOST_LABELS = 20

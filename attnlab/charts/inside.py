@@ -24,7 +24,7 @@ from attnlab.generators.vocabulary import Vocabulary
 
 # Name of the row with the truth.
 TRUTH = "truth"
-# Of distributions of the next token, by name.
+# Colours of distributions of the next token, by name.
 _HUES = MappingProxyType(
     {
         "true": HUES.truth,

@@ -228,9 +228,9 @@ FEWEST_FOR_BAND = 3
 
 
 class CurveOverSeeds(NamedTuple):
-    """The mean of a test result over seeds at each of the steps, with its interval.
+    """A test result at each step: its mean over seeds, with an interval.
 
-    `each` has the values at these steps by seed.
+    `each` has the values of every seed at these steps.
     """
 
     steps: tuple[int, ...]

@@ -36,7 +36,7 @@ def read_numbers(name: str, text: str, default: tuple) -> tuple:
 
 
 def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> tuple:
-    """Return a matrix of finite numbers: rows of equal length, no number above a million in size.
+    """Return a matrix of finite numbers: rows of equal length, none beyond ±1,000,000.
 
     Numbers are separated by spaces or commas, rows by new lines or semicolons; `?` is an empty
     cell.

@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 # For a text option, and any text that is read as numbers or symbols: a table may be long.
 MOST_CHARACTERS, MOST_TYPED = 200, 10_000
 _MOST_QUOTED = 60
-# Of more names than this, a message gives the nearest.
+# If there are more names than this, a message lists only the most similar ones.
 _MOST_NAMES, _NEAREST = 12, 3
 
 

@@ -128,7 +128,7 @@ class Induction(AbstractGenerator):
             return self._after_a_pair(belief)
         periods = jnp.asarray(self.periods)
         letters, seen, agrees = belief
-        # A period that the letters agree with leaves one free letter less for each repeated one.
+        # A period that the letters agree with has one fewer free letter for each repeated one.
         repeated = jnp.maximum(seen - periods, 0)
         weights = jax.nn.softmax(jnp.log(agrees) + repeated * jnp.log(self.letters))
         copied = letters[jnp.maximum(seen - periods, 0)]

@@ -215,8 +215,8 @@ class Recall(AbstractGenerator):
 def _window(generator: Recall) -> _Window:
     """Return the window with the hidden days marginalised.
 
-    Of the days before the last, only the first visible day depends directly on hidden days. So it
-    replaces the hidden days among the recalled ones.
+    Among the days before the last, only the first visible one depends directly on hidden days. So
+    it replaces the hidden days among the recalled ones.
     """
     size, hidden, table = generator.vocabulary.size, generator.hidden_days, generator.table
     # p(weathers of the hidden recalled days so far, weather of the day), from day 1 on.

@@ -23,7 +23,7 @@ def is_task(process: AbstractGenerator) -> TypeGuard["AbstractTask"]:
 
 
 def as_task(process: AbstractGenerator) -> "AbstractTask":
-    """Return a process that is a task."""
+    """Return the process, which must be a task, with the type of a task."""
     assert is_task(process)
     return process
 

@@ -151,7 +151,7 @@ class Written(NamedTuple):
     model without attention the axis of layers is empty.
     """
 
-    # Of JAX or of NumPy.
+    # JAX or NumPy arrays.
     probs: Float[Any, "sequences target vocab"]
     attention: Float[Any, "sequences layers heads target source"]
 

@@ -127,7 +127,7 @@ def fit_probe(rows: Rows, targets: Targets) -> Probe:
     folds = [_moments(rows[fold::_FOLDS], targets[fold::_FOLDS]) for fold in range(_FOLDS)]
     whole = np.sum(folds, axis=0)
     width = rows.shape[2]
-    # Of the variances about the mean.
+    # The mean variance of an activation.
     scale = np.trace(_solve_parts(whole, width)[0]) / width
     ridges = _RIDGES * max(scale, np.finfo(float).tiny)
     errors = np.sum([_held_out_errors(whole - fold, fold, width, ridges) for fold in folds], axis=0)

@@ -26,7 +26,7 @@ from attnlab.training.sources import FullSource
 _START = PRESETS["grokking"].experiment
 _PLAIN = dataclasses.replace(_START.training, optimiser=AdamW(weight_decay=0.0))
 _DECAY, _NONE = "weight decay", "no weight decay"
-_DELAY, _FOURIER = "delay of the test (factor)", "power in four frequencies"
+_DELAY, _FOURIER = "delay of test accuracy (factor)", "power in four frequencies"
 _TRAINING, _TEST, _NORM = "training accuracy", "test accuracy", "norm of all weights"
 _NEW = "accuracy on pairs new in both orders"
 _SOLVED, _FREQUENCIES = 0.95, 4

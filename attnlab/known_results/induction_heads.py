@@ -24,7 +24,7 @@ _ONE = dataclasses.replace(
     ),
 )
 _MATCH, _HALF = "highest prefix match", 0.5
-_WITHOUT = "loss without induction heads above counting"
+_WITHOUT = "loss without induction heads − counting loss"
 _EVERY, _APART = 50, "steps between the drop of the loss and induction heads"
 _references = functools.cache(references_of)
 

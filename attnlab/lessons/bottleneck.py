@@ -43,7 +43,7 @@ def swept(family: str, hand: int, width: int) -> Experiment:
 
 
 def reversing(family: str) -> Experiment:
-    """Return a run on reversing ten of 26 letters: tanh cells of 32 components, more steps."""
+    """Return a run in which tanh cells of 32 components reverse ten letters out of 26."""
     return Experiment(
         generator=REVERSED, model=_model(family, _REVERSED_WIDTH, "tanh"), training=_WRITTEN
     )

@@ -58,7 +58,7 @@ class Stages(NamedTuple):
     pattern · value of every pair; output = their sums over the keys.
     """
 
-    # Of JAX inside a program, of NumPy outside.
+    # JAX arrays inside a compiled program, NumPy arrays outside.
     queries: Float[Any, "query d_attn"]
     keys: Float[Any, "key d_attn"]
     values: Float[Any, "key d_value"]

@@ -33,7 +33,7 @@ class AttentionMap(eqx.Module):
     of the source, and "source" for self-attention within the source.
     """
 
-    # Of JAX inside a program, of NumPy outside.
+    # JAX arrays inside a compiled program, NumPy arrays outside.
     pattern: Float[Any, "heads query key"]
     mask: Bool[Any, "query key"]
     layer: int = eqx.field(static=True)

@@ -28,7 +28,7 @@ INITIALISATION_HELP = (
 class Projection(NamedTuple):
     """An affine map x W + b of row vectors."""
 
-    # Of JAX or of NumPy.
+    # JAX or NumPy arrays.
     weight: Float[Any, "inputs outputs"]
     bias: Float[Any, " outputs"]
 

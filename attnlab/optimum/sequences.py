@@ -91,7 +91,7 @@ def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: in
     tokens = np.indices((vocab,) * length).reshape(length, -1).T
     beliefs, probs = first_belief(generator), np.empty((len(tokens), length + 1, vocab))
     for seen in range(length + 1):
-        # Beginnings are in the same order as the sequences that continue them.
+        # Prefixes are in the same order as the sequences that continue them.
         next_probs, beliefs = advance_beliefs(generator, beliefs)
         probs[:, seen] = np.repeat(next_probs, vocab ** (length - seen), axis=0)
     return Weighted(tokens, np.exp(log_weights(tokens, probs)[:, -1]), probs, exact=True)

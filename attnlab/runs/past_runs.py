@@ -45,7 +45,7 @@ def with_run(
 ) -> tuple[RunSummary, ...]:
     """Add a run to the past runs; keep all pinned runs and the last five others.
 
-    Of runs of one experiment, only the one with more steps is kept.
+    If two runs have the same experiment, only the one with more steps is kept.
     """
     twins = {each.number: each.steps for each in past if _is_repeated(each, run)}
     if any(steps >= run.steps for steps in twins.values()):

@@ -202,7 +202,7 @@ def _loss_of_every_token(
 def loss_of_positions(
     nll: Float[np.ndarray, "size tokens"], counted: Bool[np.ndarray, "size tokens"]
 ) -> LossByPosition | None:
-    """Return the means over sequences at every position that counts in some of them."""
+    """Return the mean loss over sequences at each position that counts in any of them."""
     if not np.isfinite(nll[counted]).all():
         return None
     tokens = np.flatnonzero(counted.any(axis=0))

@@ -243,7 +243,7 @@ class Library:
         """Return these runs in one file, which `take_in` reads, with or without their models.
 
         Missing or unreadable runs are left out; a run whose model is missing or damaged is exported
-        without it. Both are added to the `problems`. Raises an error for more than `MOST_RUNS` or
+        without it. Both are recorded in `problems`. Raises an error for more than `MOST_RUNS` or
         `MOST_BYTES`.
         """
         return archive_of(self._archived(numbers, models=models))

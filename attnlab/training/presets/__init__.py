@@ -10,7 +10,7 @@ from attnlab.training.presets.preset import Preset
 from attnlab.training.presets.sequences import GROKKING, TASKS
 
 _ALL = {**WEATHER, **TASKS, **BELIEFS, **IN_CONTEXT, **GROKKING}
-# What a new visitor is offered has the same names in menus.
+# The experiments offered to new visitors have the same names in menus.
 _START = {
     FIRST_PRESET: "Watch heads find the days that matter",
     "published-dotmod-attention": "The blog's puzzle: why does attention fail?",

@@ -34,7 +34,7 @@ _RECALL = Experiment(
     training=dataclasses.replace(_READING, steps=1_000),
 )
 _GROUP = "In context"
-# What a description says was seen in runs with the seed 0, or 0 and 1.
+# Descriptions report runs with seed 0, or with seeds 0 and 1.
 IN_CONTEXT = {
     "induction": Preset(
         _GROUP,

@@ -64,7 +64,7 @@ _SPARSE = 200
 _ALL = "all"
 _SETUP = "probe_setup"
 _SITE, _POSITION, _CORNERS = "belief_site", "belief_position", "belief_corners"
-# What the pictures show, by target.
+# What the charts show, by target.
 _NOUNS = {
     "belief": "beliefs",
     "next token": "next-token distributions",
@@ -179,7 +179,7 @@ def _draw(snapshot: Snapshot) -> None:
     st.caption(verdict(sites, setup.controls))
     size = len(setup.test.sequences)
     width = sum(each.trained.probe.weight.shape[1] for each in sites)
-    # Of single-precision numbers, for both halves of the sequences.
+    # Single-precision numbers for both halves of the sequences.
     megabytes = 8e-6 * width * setup.test.sequences.size
     st.caption(
         f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others.",
@@ -299,7 +299,7 @@ def _address(plane: Plane, beliefs: np.ndarray, exact: np.ndarray, at: slice, **
 def _draw_thumbnails(
     setup: ProbeSetup, plane: Plane, sites: Sequence[SiteProbe], names: Mapping[str, str]
 ) -> None:
-    """Draw a small picture of every site."""
+    """Draw a small chart for every site."""
     with st.container(horizontal=True, gap="medium", key="belief_sites"):
         for each in sites:
             beliefs = each.trained.predicted
@@ -310,7 +310,7 @@ def _draw_thumbnails(
                 partial(_address, plane, beliefs, setup.targets[1], slice(None), side=_THUMBNAIL),
             )
             with st.container(width=_THUMBNAIL, gap="xxsmall"):
-                alt = f"The same picture for the activations after {names[each.site]}"
+                alt = f"The same chart for the activations after {names[each.site]}"
                 st.image(address, width=_THUMBNAIL, alt=alt)
                 st.caption(
                     f"{names[each.site]}: R² {each.trained.score.r2:.2f} "

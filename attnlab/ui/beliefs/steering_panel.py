@@ -16,9 +16,9 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 
 BELIEF_CHART = "belief_points"
-# Different pasts whose beliefs can be pointed at and picked.
+# Number of different pasts whose beliefs users can hover over and select.
 _MOST_PASTS = 1_000
-# Of two or three states, beliefs in steps of one part can also be picked.
+# With two or three states, users can also select beliefs on a grid with this many steps.
 _PARTS = 30
 _CHART_HEIGHT = 220
 

@@ -86,7 +86,7 @@ def draw_gallery(results: Sequence[KnownResult]) -> None:
 
 
 def _draw_card(known: KnownResult) -> None:
-    """Draw a published result: its claim, the verdict, and one picture; the rest in panels."""
+    """Draw a published result: its claim, the verdict, and one chart; the rest in panels."""
     numbers = shipped_numbers(known)[1]
     with st.container(border=True, height="stretch", key=f"known_{known.name}"):
         st.header(known.title, anchor=known.name)
@@ -129,7 +129,7 @@ def _draw_details(known: KnownResult) -> None:
 
 
 def _draw_plots(known: KnownResult) -> None:
-    """Draw the pictures of one shipped run."""
+    """Draw the plots of one shipped run."""
     for number, plot in enumerate(shipped_plots(known)):
         if number == 0:
             setting = next(iter(known.settings))

@@ -282,7 +282,7 @@ def _new_runs(plan: Plan) -> list[Experiment]:
 
 
 def draw_runs(draw: Callable[[ComparisonProgress | None], None]) -> None:
-    """Draw how many runs are finished, and the results so far with `draw`, until all are."""
+    """Draw the number of finished runs and, by `draw`, the results so far, until all are done."""
     plan = begun_plan()
     total = 0 if plan is None else len(plan.runs)
 

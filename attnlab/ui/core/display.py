@@ -16,7 +16,7 @@ BELIEFS_PAGE = PAGES / "beliefs.py"
 QUESTION_PAGE = PAGES / "a_published_question.py"
 
 CHART_HEIGHT = 350
-# Of exported charts; on the Train page they are as high as `style.css` lets them be.
+# Heights in pixels of exported charts; on the Train page `style.css` sets them.
 LOSS_HEIGHT, INSIDE_HEIGHT = 220, 330
 
 

@@ -176,7 +176,7 @@ def _signed(number: float) -> str:
 
 @panel("Which parts produce the prediction", key="contributions_panel", icon="stacked_bar_chart")
 def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    """Draw what each part adds to the logits, which must be a sum of parts."""
+    """Draw the contribution of each part to the logits; the model needs `logits_are_a_sum`."""
     query = experiment.read_position
     found = model.contributions(jnp.asarray(tokens), query)
     st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))

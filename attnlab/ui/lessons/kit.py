@@ -176,8 +176,8 @@ class Grid(NamedTuple):
     Attributes:
         title: Its name.
         values: The matrix.
-        rows: Title of the rows. `query`, `key`, `value` and `source` have fixed colours, also when
-            a colon and more follow.
+        rows: Title of the rows. `query`, `key`, `value` and `source` have fixed colours, even if
+            a colon and more text follow.
         columns: Title of the columns.
         row: The framed row, from 1.
         column: The framed column, from 1.

@@ -53,7 +53,7 @@ def read_logits(text: str) -> tuple[float, ...]:
 
     Raises:
         OptionError: If there are more than 32 numbers, none is finite, or one is NaN, +inf or
-            beyond a million.
+            beyond ±1,000,000.
     """
     logits = read_numbers("logits", text, (0.1, 0.2))
     if len(logits) > _MOST:

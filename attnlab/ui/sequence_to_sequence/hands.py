@@ -152,7 +152,7 @@ def draw_source_field(
     take: Callable[[np.ndarray], None],
     **options: Any,
 ) -> None:
-    """Draw a source as text to edit; `take` gets the new source, or the error is shown."""
+    """Draw a source as text to edit; pass a valid new source to `take`, else show the error."""
     problem, shown, text = f"{key}_problem", f"{key}_of", write_source(task, source)
     # Reset the text when the source has changed, or after Streamlit has dropped it because another
     # source or page was open. So a rejected text stays until then.

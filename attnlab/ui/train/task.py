@@ -18,7 +18,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.core.display import on_dark
 
 QUESTION = "Can the model discover this rule from examples?"
-# The most tokens in the picture, and the most tokens whose probabilities stand beside it.
+# The most tokens in the picture, and the most tokens whose probabilities are shown beside it.
 _MOST_SHOWN, _MOST_LIKELY = 11, 3
 _GAP = '<div class="gap">…</div>'
 
