@@ -69,7 +69,6 @@ def test_a_run_that_learned_or_has_not_ended_gets_no_advice():
 
 
 def test_a_loss_that_was_still_falling_gets_more_steps_and_a_linear_model_an_mlp():
-    """Planted: short runs of these are too near to what they could learn."""
     assert _action(problem=STILL_FALLING) == "Train for 2,000 steps"
     assert _action(_with(LinearOptions()), learned=0.1) == "Train a transformer with an MLP"
 
@@ -164,7 +163,16 @@ _SHORT_RUNS = (
     (_short(data="fixed", train_size=50), "Train on fresh sequences"),
     (_short(AttentionOptions(), **_FIXED), "Train on fresh sequences"),
     (_short(AttentionOptions(), steps=400), "Train a transformer with an MLP"),
+    (_short(LinearOptions(), steps=300), "Train a transformer with an MLP"),
     (_short(learning_rate=1.0), "Train with 2 heads"),
+    (
+        dataclasses.replace(
+            _short(TransformerOptions(heads=3), steps=400, learning_rate=0.003),
+            generator=Recall(),
+            length=10,
+        ),
+        "Train for 1,600 steps",
+    ),
     (_short(steps=400), None),
 )  # fmt: skip
 
