@@ -1,6 +1,5 @@
 """Decoding targets with a model: greedy, by sampling or by beam search, token by token."""
 
-import math
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -10,9 +9,8 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.configuration.options import present, quoted
 from attnlab.models import AbstractModel, AbstractSourceModel
-from attnlab.models.generation import Beam
+from attnlab.models.generation import Beam, NextLogits, draw_tokens, search_beam
 from attnlab.models.seq2seq import Memory
 
 
@@ -33,25 +31,8 @@ def write_target(
     like a card that was played: the others share its probability. Raises an error for a temperature
     that is negative or not finite, or above 0 without a key.
     """
-    if not 0 <= temperature < math.inf or (temperature and key is None):
-        raise ValueError(
-            f"`temperature` is {quoted(temperature)}: not a finite number from 0 on, or "
-            "above 0 without a `key`. Choose 0, or give a key."
-        )
-
-    begun = _begun(model, source, count)
-
-    def step(written, place):
-        target, carried = written
-        logits, memory = _next(model, Memory(begun.read, carried), target, place, unused=unused)
-        if temperature > 0:
-            token = jr.categorical(jr.fold_in(present(key), place), logits / temperature)
-        else:
-            token = jnp.argmax(logits)
-        return (target.at[place].set(token), memory.carried), None
-
-    start = jnp.zeros(count, source.dtype), begun.carried
-    return jax.lax.scan(step, start, jnp.arange(count))[0][0]
+    start = _of_target(model, source, count, unused=unused)
+    return draw_tokens(*start, temperature=temperature, key=key)
 
 
 @fixed_numerics()
@@ -71,36 +52,20 @@ def write_beam(
     renormalised over the unused tokens. If there are fewer than `width` targets, the rest have
     -inf. Raises an error for a width or a count below 1.
     """
-    if width < 1 or count < 1:
-        raise ValueError(
-            f"`width` is {quoted(width)} and `count` {quoted(count)}: both must be at least 1."
-        )
+    return search_beam(*_of_target(model, source, count, unused=unused), width=width)
 
+
+def _of_target(
+    model: AbstractModel, source: Int[Array, " source"], count: int, *, unused: bool
+) -> tuple[NextLogits, Any, Int[Array, " target"]]:
+    """Return the first arguments of `draw_tokens` and `search_beam`, for a target of a source."""
     begun = _begun(model, source, count)
 
-    def step(beam, place):
-        targets, carried, log_probs = beam
+    def next_logits(carried, target, place):
+        logits, memory = _next(model, Memory(begun.read, carried), target, place, unused=unused)
+        return logits, memory.carried
 
-        def of_next(carried, target):
-            memory = Memory(begun.read, carried)
-            logits, memory = _next(model, memory, target, place, unused=unused)
-            return jax.nn.log_softmax(logits), memory.carried
-
-        of_token, carried = jax.vmap(of_next)(carried, targets)
-        longer = log_probs[:, None] + of_token
-        log_probs, chosen = jax.lax.top_k(longer.ravel(), width)
-        parent, token = chosen // longer.shape[1], chosen % longer.shape[1]
-        carried = jax.tree.map(lambda leaf: leaf[parent], carried)
-        return (targets[parent].at[:, place].set(token), carried, log_probs), None
-
-    # All but one of the equal beams start as impossible, so that the first token is not repeated.
-    start = (
-        jnp.zeros((width, count), source.dtype),
-        jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (width, *leaf.shape)), begun.carried),
-        jnp.full(width, -jnp.inf).at[0].set(0.0),
-    )
-    (targets, _, log_probs), _ = jax.lax.scan(step, start, jnp.arange(count))
-    return Beam(targets, log_probs)
+    return next_logits, begun.carried, jnp.zeros(count, source.dtype)
 
 
 def _begun(model: AbstractModel, source: Int[Array, " source"], count: int) -> Memory:

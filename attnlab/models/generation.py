@@ -5,7 +5,8 @@ oldest one is dropped, so that the last `length` tokens always decide the next.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,7 +15,7 @@ import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.configuration.options import OptionError, quoted
+from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.models.base import AbstractModel, final_logits
 from attnlab.models.transformer import Transformer, TransformerOptions
 from attnlab.models.transformer_layer import KeysAndValues, TransformerLayer
@@ -36,21 +37,8 @@ def generate(
     Temperature 1 samples from the model, 0 is greedy decoding. Raises an error for a temperature
     that is negative or not finite.
     """
-    if not 0 <= temperature < math.inf:
-        raise ValueError(
-            f"`temperature` is {quoted(temperature)}: not a finite number from 0 on. "
-            "Choose 0 or more."
-        )
-
-    def step(window, number):
-        logits = final_logits(model, window, readout)
-        if temperature > 0:
-            token = jr.categorical(jr.fold_in(key, number), logits / temperature)
-        else:
-            token = jnp.argmax(logits)
-        return jnp.append(window[1:], token), token
-
-    return jax.lax.scan(step, tokens, jnp.arange(days))[1]
+    after, new = _after(model, tokens, readout), jnp.zeros(days, tokens.dtype)
+    return draw_tokens(after, (), new, temperature=temperature, key=key)
 
 
 class Beam(NamedTuple):
@@ -76,30 +64,72 @@ def beam_search(
     first tokens are unlikely. If there are fewer continuations than `width`, the rest have
     log-probability -inf. Raises an error for a width or a number of tokens below 1.
     """
-    if width < 1 or days < 1:
+    after, new = _after(model, tokens, readout), jnp.zeros(days, tokens.dtype)
+    return search_beam(after, (), new, width=width)
+
+
+# From what is carried on, the new tokens so far and the place of the next one, return the logits
+# of that token and what is carried on.
+NextLogits = Callable[[Any, Int[Array, " new"], Int[Array, ""]], tuple[Float[Array, " vocab"], Any]]
+
+
+def _after(model: AbstractModel, tokens: Int[Array, " length"], readout: str) -> NextLogits:
+    def next_logits(carried, new, place):
+        window = jax.lax.dynamic_slice(jnp.concatenate([tokens, new]), (place,), tokens.shape)
+        return final_logits(model, window, readout), carried
+
+    return next_logits
+
+
+def draw_tokens(
+    next_logits: NextLogits,
+    carried: Any,
+    new: Int[Array, " new"],
+    *,
+    temperature: float,
+    key: Key[Array, ""] | None,
+) -> Int[Array, " new"]:
+    """Return values of `new`, each drawn from softmax(logits / temperature) after those before."""
+    if not 0 <= temperature < math.inf or (temperature and key is None):
         raise ValueError(
-            f"`width` is {quoted(width)} and `days` {quoted(days)}: both must be at least 1."
+            f"`temperature` is {quoted(temperature)}: not a finite number from 0 on, or above 0 "
+            "without a `key`. Choose 0 or more, and give a key above 0."
         )
 
-    def log_probs_after(window):
-        return jax.nn.log_softmax(final_logits(model, window, readout))
+    def step(state, place):
+        new, carried = state
+        logits, carried = next_logits(carried, new, place)
+        if temperature > 0:
+            token = jr.categorical(jr.fold_in(present(key), place), logits / temperature)
+        else:
+            token = jnp.argmax(logits)
+        return (new.at[place].set(token), carried), None
 
-    def step(beam, i):
-        windows, continuations, log_probs = beam
-        longer = log_probs[:, None] + jax.vmap(log_probs_after)(windows)
+    return jax.lax.scan(step, (new, carried), jnp.arange(new.size))[0][0]
+
+
+def search_beam(
+    next_logits: NextLogits, carried: Any, new: Int[Array, " new"], *, width: int
+) -> Beam:
+    """Return the `width` most probable values of `new` that beam search finds."""
+    if min(width, new.size) < 1:
+        problem = f"`width` is {quoted(width)} for {new.size} tokens"
+        raise ValueError(f"{problem}: both must be at least 1.")
+
+    def step(beam, place):
+        rows, carried, log_probs = beam
+        logits, carried = jax.vmap(next_logits, (0, 0, None))(carried, rows, place)
+        longer = log_probs[:, None] + jax.nn.log_softmax(logits)
         log_probs, chosen = jax.lax.top_k(longer.ravel(), width)
         parent, token = chosen // longer.shape[1], chosen % longer.shape[1]
-        windows = jnp.concatenate([windows[parent][:, 1:], token[:, None]], axis=1)
-        return (windows, continuations[parent].at[:, i].set(token), log_probs), None
+        carried = jax.tree.map(lambda leaf: leaf[parent], carried)
+        return (rows[parent].at[:, place].set(token), carried, log_probs), None
 
     # All but one of the equal beams start as impossible, so that the first token is not repeated.
-    start = (
-        jnp.tile(tokens, (width, 1)),
-        jnp.zeros((width, days), dtype=tokens.dtype),
-        jnp.full(width, -jnp.inf).at[0].set(0.0),
-    )
-    (_, continuations, log_probs), _ = jax.lax.scan(step, start, jnp.arange(days))
-    return Beam(continuations, log_probs)
+    rows, carried = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], width, 0), (new, carried))
+    start = rows, carried, jnp.full(width, -jnp.inf).at[0].set(0.0)
+    (rows, _, log_probs), _ = jax.lax.scan(step, start, jnp.arange(new.size))
+    return Beam(rows, log_probs)
 
 
 class Cache(NamedTuple):

@@ -111,7 +111,7 @@ def test_a_beam_of_one_is_greedy(model):
 
 @pytest.mark.parametrize(("width", "days"), [(0, 3), (3, 0), (-1, 1)])
 def test_no_width_and_no_days_are_refused(model, width, days):
-    with pytest.raises(ValueError, match=f"`width` is {width} and `days` {days}"):
+    with pytest.raises(ValueError, match=f"`width` is {width} for {days} tokens"):
         search(model, width, days=days)
 
 
