@@ -27,7 +27,7 @@ from attnlab.comparisons.published import (
 )
 from attnlab.comparisons.verdicts import PublishedRow, rows_of, to_record
 from attnlab.configuration.number_text import show_range
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, choose_one_of
 from attnlab.known_results import KNOWN_RESULTS, KnownResult, Verdict, overall
 from attnlab.known_results.shipped import shipped_minutes, shipped_numbers
 
@@ -131,8 +131,8 @@ def _print_list(*, as_json: bool) -> int:
 
 def _known(name: str) -> KnownResult:
     if name not in KNOWN_RESULTS:
-        choices = ", ".join(f"'{each}'" for each in KNOWN_RESULTS)
-        raise OptionError("name", name, "not a published result here", f"Choose one of {choices}")
+        remedy = choose_one_of(KNOWN_RESULTS, name)
+        raise OptionError("name", name, "not a published result here", remedy)
     return KNOWN_RESULTS[name]
 
 

@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 
 from attnlab.comparisons.many import shared_program
 from attnlab.configuration.number_text import read_value, show_duration
-from attnlab.configuration.options import OptionError, default_of, options_of, present, quoted
+from attnlab.configuration.options import (
+    OptionError,
+    choose_one_of,
+    default_of,
+    options_of,
+    present,
+    quoted,
+)
 from attnlab.inspection import MEASURES, measure_of
 from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
 from attnlab.training.experiment import Experiment
@@ -58,8 +65,7 @@ class Grid:
     def __post_init__(self):
         for name in self.metrics:
             if measure_of(name) is None:
-                choices = ", ".join(f"'{known}'" for known in MEASURES)
-                raise OptionError("metrics", name, "not a measure", f"Choose from {choices}")
+                raise OptionError("metrics", name, "not a measure", choose_one_of(MEASURES, name))
         for name, texts in self.options:
             if name in ("seed", "training") or not (name == PRESET or parts_with(name)):
                 raise OptionError(name, ",".join(texts), "not an option", "See `train --help`")

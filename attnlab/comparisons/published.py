@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from attnlab.comparisons.grid import Grid, Setting, experiments_of
 from attnlab.comparisons.summary import References
-from attnlab.configuration.options import OptionError, present
+from attnlab.configuration.options import OptionError, choose_one_of, present
 from attnlab.models import MODELS
 from attnlab.optimum import Best
 from attnlab.runs.run_summary import RunSummary
@@ -105,8 +105,7 @@ def part_named(name: str, processes: Iterable[str] = PROCESSES) -> Part:
 
     """
     if name not in PARTS:
-        choices = ", ".join(f"'{known}'" for known in PARTS)
-        raise OptionError("part", name, "not a part", f"Choose one of {choices}")
+        raise OptionError("part", name, "not a part", choose_one_of(PARTS, name))
     part, wanted = PARTS[name], set(processes)
     kept = tuple(s for s in part.settings if dict(s.options)["process"] in wanted)
     return dataclasses.replace(part, settings=kept)

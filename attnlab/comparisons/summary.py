@@ -14,7 +14,7 @@ from attnlab.comparisons.intervals import (
     widened,
     wilson_interval,
 )
-from attnlab.configuration.options import OptionError, default_of, present
+from attnlab.configuration.options import OptionError, choose_one_of, default_of, present
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.differences import differing_settings
@@ -276,8 +276,8 @@ def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
     if figure in (metrics := _metrics_of(row)):
         return {seed: (run.metrics[figure][-1][1], 0.0) for seed, run in runs.items()}
     if figure not in FIGURES:
-        choices = ", ".join(f"'{name}'" for name in [*FIGURES, *metrics])
-        raise OptionError("figure", figure, "not a figure", f"Choose one of {choices}")
+        remedy = choose_one_of([*FIGURES, *metrics], figure)
+        raise OptionError("figure", figure, "not a figure", remedy)
     if figure == "exact_match":
         shares = {s: run.exact_match for s, run in runs.items() if run.exact_match is not None}
         if len(shares) < len(runs):

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.configuration.options import OptionError, options_of, present
+from attnlab.configuration.options import OptionError, choose_one_of, options_of, present
 from attnlab.generators import AbstractGenerator, draw_many
 from attnlab.generators.hidden_chain import AbstractHiddenChain
 from attnlab.inspection.probes import (
@@ -77,8 +77,7 @@ def check_can_probe(experiment: Experiment, target: str = "belief") -> None:
     """Raise `OptionError` unless the experiment's model can be probed for the target."""
     check_has_beliefs(experiment.generator)
     if target not in TARGETS:
-        choices = ", ".join(f"'{name}'" for name in TARGETS)
-        raise OptionError("target", target, "not a target", f"Choose one of {choices}")
+        raise OptionError("target", target, "not a target", choose_one_of(TARGETS, target))
     if target == "hidden state" and not isinstance(experiment.generator, AbstractHiddenChain):
         problem = f"the process '{experiment.generator.name}' does not draw its hidden states"
         raise OptionError("target", target, problem, "Choose the target 'belief'")

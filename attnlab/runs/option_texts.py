@@ -4,7 +4,14 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from attnlab.configuration.number_text import read_value
-from attnlab.configuration.options import OptionError, build, default_of, fields, options_of
+from attnlab.configuration.options import (
+    OptionError,
+    build,
+    choose_one_of,
+    default_of,
+    fields,
+    options_of,
+)
 from attnlab.generators import PROCESSES, TASKS
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
@@ -103,8 +110,7 @@ class _Reading:
 
 def _choose(option_name: str, registry: Mapping[str, type], name: str) -> type:
     if name not in registry:
-        names = ", ".join(f"'{choice}'" for choice in registry)
-        raise OptionError(option_name, name, "unknown", f"Choose one of {names}")
+        raise OptionError(option_name, name, "unknown", choose_one_of(registry, name))
     return registry[name]
 
 

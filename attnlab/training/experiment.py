@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.configuration.options import OptionError, Options, option, options_of
+from attnlab.configuration.options import OptionError, Options, choose_one_of, option, options_of
 from attnlab.configuration.records import check_own_name, from_record, to_record
 from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov, loss_mask_of
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
@@ -80,8 +80,7 @@ class Experiment(Options):
             value = getattr(self.training, name)
             if value not in offered:
                 problem = f"the model '{self.model.name}' does not have it"
-                choices = ", ".join(f"'{choice}'" for choice in offered)
-                raise OptionError(name, value, problem, f"Choose one of {choices}")
+                raise OptionError(name, value, problem, choose_one_of(offered, value))
         has_prompt = self.generator.prompt_length() > 0
         if self.model.reads_source and not has_prompt:
             problem = f"it needs a source, but the process '{self.generator.name}' has none"

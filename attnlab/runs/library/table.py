@@ -12,6 +12,7 @@ from attnlab.configuration.options import (
     MOST_CHARACTERS,
     OptionError,
     check_typed,
+    choose_one_of,
     default_of,
     options_of,
 )
@@ -84,10 +85,8 @@ class Query:
 
     def __post_init__(self):
         for name, choices in (("state", ("", *STATES)), ("sort", tuple(SORTS))):
-            if getattr(self, name) not in choices:
-                listed = ", ".join(f"'{choice}'" for choice in choices)
-                remedy = f"Choose one of {listed}"
-                raise OptionError(name, getattr(self, name), "not a choice", remedy)
+            if (value := getattr(self, name)) not in choices:
+                raise OptionError(name, value, "not a choice", choose_one_of(choices, value))
         for name in ("text", "generator", "model", "tag"):
             check_typed(name, getattr(self, name), most=MOST_CHARACTERS)
             # How Python represents bytes of the command line that are not UTF-8.
