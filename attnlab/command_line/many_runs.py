@@ -141,7 +141,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
         "--metrics",
         metavar="NAME,…",
         default="",
-        help=f"measure also: {', '.join(MEASURES)}, belief_r2:SITE",
+        help=f"also measure: {', '.join(MEASURES)}, belief_r2:SITE",
     )
     where = comparing.add_mutually_exclusive_group()
     where.add_argument("--workers", help="number of worker processes on this machine")

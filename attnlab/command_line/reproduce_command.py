@@ -53,7 +53,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
         metavar="{" + ",".join(PARTS) + "}",
         help=(
             "of the comparison with the blog post. table: its rows as published (default); ladder: "
-            "one switch after another from there to the ceiling; zoo: all models on its processes"
+            "one change after another from there to the ceiling; zoo: all models on its processes"
         ),
     )
     where = reproducing.add_mutually_exclusive_group()

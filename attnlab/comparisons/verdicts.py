@@ -94,7 +94,7 @@ def to_record(row: PublishedRow) -> dict[str, Any]:
 
 
 def whole_gain(rows: Sequence[PublishedRow]) -> Comparison | None:
-    """Return what all switches together add to the accuracy: the last row against the first.
+    """Return what all changes together add to the accuracy: the last row against the first.
 
     None if fewer than two seeds are finished in both.
     """

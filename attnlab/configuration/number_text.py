@@ -88,12 +88,12 @@ def read_cells(text: str) -> list[list[str]]:
 
 
 def show_matrix(rows: Any) -> str:
-    """Return the text that `read_matrix` reads, integers without a fraction."""
+    """Return a matrix as text that `read_matrix` reads; integers have no fraction."""
     return "\n".join(" ".join(f"{number:.12g}" for number in row) for row in rows)
 
 
 def show_numbers(value: tuple[Any, ...]) -> str:
-    """Return the text that `read_numbers` reads back exactly."""
+    """Return numbers as text that `read_numbers` reads back exactly."""
     rows = value if isinstance(value[0], tuple) else (value,)
     return "\n".join("  ".join(repr(part) for part in row) for row in rows)
 

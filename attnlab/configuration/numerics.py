@@ -36,7 +36,7 @@ def fixed_numerics() -> Iterator[None]:
 
 
 def fix_numerics() -> None:
-    """Let this whole process compute with JAX's defaults. For programs, not for a library."""
+    """Make this whole process compute with JAX's defaults; only programs should call it."""
     for name, value in _SETTINGS.items():
         jax.config.update(f"jax_{name}", value)
 

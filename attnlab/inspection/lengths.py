@@ -99,7 +99,7 @@ def model_at_length(experiment: Experiment, model: AbstractModel, length: int) -
 
 
 def sequences_at_length(experiment: Experiment, length: int) -> int:
-    """Return on how many sequences to test: those of the run's test, or fewer if they are long."""
+    """Return the number of test sequences: as in the run's test, or fewer if they are long."""
     vocab = experiment.generator.vocabulary.size
     parameters = parameter_count(_form(experiment, length))
     work = experiment.model.work(vocab=vocab, length=length, parameters=parameters)

@@ -1,4 +1,4 @@
-"""Numbers of a trained model by which runs can be compared, besides those that every run has."""
+"""Additional measures of a trained model, by which runs can be compared."""
 
 import functools
 import math
@@ -104,7 +104,7 @@ class Measure(NamedTuple):
         of: Function of the model and `prepare(experiment)` that returns the number, or None if it
             is not defined for the experiment.
         label: Its name on screen.
-        needs: What it is not defined without.
+        needs: What an experiment must have for it to be defined.
         lower_is_better: Whether a lower number is better.
 
     """

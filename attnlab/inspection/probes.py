@@ -114,7 +114,7 @@ def fit_probe(rows: Rows, targets: Targets) -> Probe:
 
     Args:
         rows: Activations.
-        targets: What they should give.
+        targets: The values to predict from them.
 
     Raises:
         ValueError: If there are fewer sequences than folds.

@@ -187,7 +187,7 @@ class Job:
         name: The name of the thread.
         join: Returns the job's place in the queue.
         may_pause: Returns whether a pause is possible after the latest item.
-        at_rest: Called with the error, or "", before the thread ends.
+        at_rest: Called before the thread ends, with the error or, if there was none, "".
     """
 
     def __init__(

@@ -77,7 +77,7 @@ def first_belief(generator: AbstractGenerator) -> PyTree:
     """Return the belief before any token, as a batch of one.
 
     Raises:
-        OptionError: If the belief has no array that belongs to it alone.
+        OptionError: If the belief has no array outside its `Shared` parts.
     """
     belief = generator.start()
     if not jax.tree.leaves(_split(belief)[0]):

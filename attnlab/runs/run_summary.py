@@ -121,7 +121,7 @@ class RunSummary:
 
     @property
     def diverged(self) -> bool:
-        """Whether the run failed by its loss, as it would again, not technically."""
+        """Whether the run failed because it diverged, which it would do again, not by an error."""
         return self.state == "failed" and LOWER_RATE in self.reason
 
     def kept_at(self, zone: tzinfo | None = None) -> str:

@@ -263,7 +263,7 @@ def _run(header: Header, form: TrainState, arrays: Mapping[str, np.ndarray]) -> 
     if {name: (array.dtype, array.shape) for name, array in arrays.items()} != {
         name: (np.dtype(leaf.dtype), leaf.shape) for name, leaf in forms.items()
     }:
-        raise RunFileError("The arrays in this run file are of another model.")
+        raise RunFileError("The arrays in this run file belong to another model.")
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise RunFileError("The numbers in this run file are not finite.")
     state = _fill(form, [arrays[name] for name in _named("state", form)])
@@ -336,7 +336,7 @@ def _run_of_old(opened: _Opened, now: TrainState) -> Run:
         if text == json.dumps(listed):
             break
     else:
-        raise RunFileError("The arrays in this run file are of another model.")
+        raise RunFileError("The arrays in this run file belong to another model.")
     arrays, offset = {}, 0
     for name, leaf in every.items():
         kind, size = _type(leaf), math.prod(leaf.shape)

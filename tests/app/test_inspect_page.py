@@ -192,7 +192,7 @@ def test_other_settings_than_those_of_the_run_are_offered_and_the_run_is_kept(pa
     assert page.session_state["session"].run.wait(_PATIENCE)
     page.session_state["steps"] = 2
     page.run()
-    assert any("other settings than this run:" in text.value for text in page.markdown)
+    assert any("differ from this run:" in text.value for text in page.markdown)
     page.button(key="inspect_train").click().run()
     run = page.session_state["session"].run
     assert run.wait(_PATIENCE)

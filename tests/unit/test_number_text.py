@@ -114,7 +114,7 @@ def test_points_are_read(text):
         ("1 2\n3 nan\n4 5", ("line 2", "nan")),
         ("1 2\n3 4\n-inf 5", ("line 3", "inf")),
         ("1 2\n3 4\n5 1e999", ("line 3", "inf")),
-        ("1 2\n3 4\n1e7 1", ("line 3", "million")),
+        ("1 2\n3 4\n1e7 1", ("line 3", "1,000,000")),
         ("1 2\n1 4\n1 5", ("x of every point",)),
         ("\n".join(f"{i} {i}" for i in range(MOST + 1)), (f"line {MOST + 1}", f"{MOST} points")),
         ("x, y\n1 2\n3 4\n5 6", ("line 1", "x, y")),

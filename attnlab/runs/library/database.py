@@ -216,7 +216,7 @@ class Database:
             self._connection.execute("ROLLBACK")
 
     def size(self) -> int:
-        """Return its bytes, in its file or in memory."""
+        """Return its size in bytes, in its file or in memory."""
         if self._path is not None:
             return self._path.stat().st_size if self._path.exists() else 0
         with self.reading() as connection:

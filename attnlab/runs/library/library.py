@@ -132,7 +132,7 @@ class Library:
         Runs whose settings changed on the way do not count. Nor do runs of other versions of
         attnlab, JAX or jaxlib, or of another platform: the same experiment may give other numbers
         there. `any_version` takes those too, and runs whose versions were not recorded. With
-        `diverged` a run that failed by its loss counts too, since it would fail again.
+        `diverged` a run that diverged counts too, since it would diverge again.
         """
         with self._store.reading() as connection:
             numbers = table.numbers_like(connection, experiment)
@@ -297,7 +297,7 @@ class Library:
         return TakenIn(tuple(added), len(runs) - len(added), refused)
 
     def size(self) -> int:
-        """Return its bytes, on disk or in memory, including the bin."""
+        """Return its size in bytes, on disk or in memory, including the bin."""
         return self._store.size()
 
 

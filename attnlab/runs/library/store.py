@@ -200,7 +200,7 @@ class Store:
             self.files.delete_leftovers(models if is_read else None, before=now - _LEFTOVER)
 
     def size(self) -> int:
-        """Return all its bytes, on disk or in memory."""
+        """Return its size in bytes, on disk or in memory."""
         return self.files.size() + self._database.size()
 
 

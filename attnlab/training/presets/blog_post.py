@@ -141,7 +141,7 @@ def switches_of(process: str) -> dict[str, str]:
 
 
 def _switched(process: str) -> Iterator[tuple[_Switch, Experiment]]:
-    """Yield each switch with the experiment after it: the published head and all changes so far."""
+    """Yield each change with the experiment after it: the published head and all changes so far."""
     experiment = _published(*_PUBLISHED_PROCESSES[process], *_PUBLISHED_MODELS["attention"])
     for switch in _SWITCHES:
         changes = dict(switch.model)
@@ -184,9 +184,9 @@ def _weather_presets() -> dict[str, Preset]:
         for number, (switch, experiment) in enumerate(_switched(process), 1):
             accuracy = switch.accuracy[place]
             presets[f"{process}-{number}-{switch.name}"] = Preset(
-                "Switches",
+                "Changes",
                 f"{process} {number}: {switch.says}",
-                f"Switch {number} of {len(_SWITCHES)} from published to solved. Mean accuracy over "
+                f"Change {number} of {len(_SWITCHES)} from published to solved. Mean accuracy over "
                 f"seeds: {before:.3f} without it, {accuracy:.3f} with it.",
                 experiment,
                 of_post=True,

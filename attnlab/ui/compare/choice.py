@@ -268,11 +268,11 @@ def draw_more(base: Experiment, settings: Sequence[Setting]) -> None:
     )
     shown = (each.experiment or base for each in settings[:_MOST_WITH_SITES])
     st.multiselect(
-        "measure also",
+        "also measure",
         list(dict.fromkeys((*measures_for(shown), *metrics()))),
         format_func=measure_label,
         key=METRICS,
-        placeholder="measure also …",
+        placeholder="also measure …",
         label_visibility="collapsed",
         width=260,
         persist_state="session",

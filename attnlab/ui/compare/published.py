@@ -1,4 +1,4 @@
-"""The three parts of the published comparison: the post's table, switches, other models."""
+"""The parts of the published comparison: the post's table, one change at a time, all models."""
 
 import functools
 from collections.abc import Sequence
@@ -47,9 +47,9 @@ _ABOUT = {
         "- **Initial weights** are standard normal numbers, which are large.\n"
         "- **Position** is one number, t/20, which hardly distinguishes the days.\n"
         "- **After attention**, nothing combines the days: no residual connection, no MLP.\n\n"
-        "A switch that gains nothing may be needed by a later one: a causal mask helps only if "
+        "A change that gains nothing may be needed by a later one: a causal mask helps only if "
         "the last day makes the prediction. A difference “within the noise” could be due to "
-        "the seeds (Holm's correction for all switches of the process)."
+        "the seeds (Holm's correction for all changes of the process)."
     ),
     "zoo": (
         "Every model has its default settings and the same training: 1,500 steps of 128 fresh "
@@ -79,7 +79,7 @@ def draw_table() -> None:
 
 
 def draw_ladder() -> None:
-    """Draw the runs of one process in which one switch after another is flipped."""
+    """Draw the runs of one process in which one setting after another is changed."""
     process = _choose_process(SWITCHED, "published_process")
     rows = tuple(row for row in _rows("ladder") if row.process == process)
     change = present(whole_gain(rows)).difference

@@ -54,7 +54,7 @@ def number_field(label: str, low: _Number, high: _Number, *, key: str, **rest: A
 
 
 def or_last_good(value: _Value | None, otherwise: _Value, *, key: str) -> _Value:
-    """Return the value; if it is None, return the last other value under `key`, or `otherwise`."""
+    """Return the value and remember it; if it is None, return the last one, or `otherwise`."""
     if value is not None:
         st.session_state[key] = value
     return st.session_state.get(key, otherwise)

@@ -17,7 +17,7 @@ _OPEN = "lesson"
 
 
 def open_lesson() -> Lesson:
-    """Return the lesson of the link that is open; an empty one without a lesson."""
+    """Return the lesson that is open, or an empty lesson."""
     return st.session_state.get(_OPEN, Lesson())
 
 

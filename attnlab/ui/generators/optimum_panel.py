@@ -98,7 +98,7 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
 
 
 def draw_entropy_rate(chain: AbstractHiddenChain) -> None:
-    """Draw the bounds of the limit of the floor over ever longer pasts."""
+    """Draw the bounds of the entropy rate, the limit of the floor for long pasts."""
     rate = entropy_rate(chain)
     # Rounded outwards, so that they stay bounds.
     low, high = math.floor(rate.low * 1e4) / 1e4, math.ceil(rate.high * 1e4) / 1e4
