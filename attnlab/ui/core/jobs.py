@@ -55,11 +55,8 @@ def forget_job(name: str) -> None:
         job.pause()
 
 
-def draw_job_buttons(name: str, label: str, on_start: Callable[[], None]) -> JobState | None:
-    """Draw the buttons Start, with that label, and Stop and, after a stop, Continue.
-
-    Return the state of the job of that name, or None if it was never started.
-    """
+def draw_job_buttons(name: str, label: str, on_start: Callable[[], None]) -> None:
+    """Draw the buttons Start, with that label, and Stop and, after a stop, Continue."""
     job = job_of(name)
     state = None if job is None else job.state()
     running = state is not None and state.running
@@ -69,7 +66,6 @@ def draw_job_buttons(name: str, label: str, on_start: Callable[[], None]) -> Job
     )
     if job is not None and state is not None and not running and not state.done:
         draw_button("Continue", f"{name}_go_on", "resume", job.start)
-    return state
 
 
 def draw_source(

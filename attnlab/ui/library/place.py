@@ -16,6 +16,7 @@ from attnlab.runs.run_summary import RunSummary, summary_of
 from attnlab.runs.storage import RunFileError, from_bytes, is_run_file
 from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
 from attnlab.ui.core.display import draw_button
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
 from attnlab.ui.core.server import hosted
 from attnlab.ui.core.session import open_sessions, session
@@ -183,21 +184,16 @@ def follow_upload(library: Library) -> None:
     take_upload(_UPLOAD, functools.partial(_take_in, library))
 
 
+@panel("Export and import", key="library_travel", icon="sync_alt")
 def draw_travel(library: Library, query: Query, chosen: tuple[RunSummary, ...]) -> None:
     """Draw buttons that export the selected runs or all matching runs, and an import field."""
-    panel = st.expander(
-        "Export and import", key="library_travel", on_change="rerun", icon=":material/sync_alt:"
+    _draw_export(library, query, tuple(entry.number for entry in chosen))
+    draw_upload(
+        "Import runs",
+        key=_UPLOAD,
+        help="A file that a library exported, or a saved run. Runs that are already in this "
+        "library are skipped. A saved run is added each time.",
     )
-    if not panel.open:
-        return
-    with panel:
-        _draw_export(library, query, tuple(entry.number for entry in chosen))
-        draw_upload(
-            "Import runs",
-            key=_UPLOAD,
-            help="A file that a library exported, or a saved run. Runs that are already in this "
-            "library are skipped. A saved run is added each time.",
-        )
 
 
 def _draw_export(library: Library, query: Query, numbers: tuple[int, ...]) -> None:
