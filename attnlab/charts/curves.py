@@ -10,7 +10,7 @@ import pandas as pd
 
 from attnlab.charts.dots import title_of
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
-from attnlab.charts.heatmap import heatmap, shade, side, tip
+from attnlab.charts.heatmap import PIXELS_APART, heatmap, shade, side, tip
 from attnlab.charts.lines import Scale, Series, by_name, level_table, lines_chart
 from attnlab.charts.style import HUES, INK, SHARES, past_hue
 from attnlab.comparisons.intervals import (
@@ -34,6 +34,8 @@ MEASURES = {
 }
 # A logarithmic axis has no 0, so step 0 is drawn at 0.5.
 _START = 0.5
+# Pixels of a letter of a label.
+_LETTER = 7
 # More lines of single seeds would hide the mean.
 _MOST_SEEDS = 10
 
@@ -175,9 +177,12 @@ def swept_chart(
     # On a phone there is no room for the whole title beside the colours.
     title = "learned" if figure == "learned" else title_of(figure)
     ends = {"values": domain, "form": number, "length": 120}
+    # Names that do not fit side by side are turned: left out, a column would have no name.
+    needed = len(across) * (_LETTER * max(map(len, across), default=0) + PIXELS_APART)
+    turned = alt.ExprRef(f"width > {needed} ? 0 : -90")
     return heatmap(
         table,
-        x=side(alt.X, "across", f"{titles[0]} →", across, orient="top"),
+        x=side(alt.X, "across", f"{titles[0]} →", across, orient="top", labelAngle=turned),
         y=side(alt.Y, "down", f"← {titles[1]}", down),
         colour=shade("value", title, SHARES, domain, **ends),
         tooltip=[

@@ -22,7 +22,7 @@ _SQUARE_SIDE, _MOST_CELL = 240, 40
 # Maximum number of labels on an axis; on a phone more would overlap.
 _MOST_LABELS = 20
 # If labels are closer than this many pixels, as on a phone, every other label is dropped.
-_PIXELS_APART = 3
+PIXELS_APART = 3
 
 
 def tip(field: str, title: str | None = None, form: str | None = None) -> alt.Tooltip:
@@ -57,7 +57,7 @@ def side(
         "values": places[:: -(-len(places) // _MOST_LABELS)],
         "labelAngle": 0,
         "labelOverlap": "parity",
-        "labelSeparation": _PIXELS_APART if channel is alt.X else 0,
+        "labelSeparation": PIXELS_APART if channel is alt.X else 0,
         "ticks": False,
         "domain": False,
     }

@@ -14,6 +14,7 @@ from attnlab.charts.lines import (
     ERROR,
     Scale,
     by_name,
+    legend_columns,
     level_table,
     lines_chart,
     series_table,
@@ -147,7 +148,8 @@ def next_day_chart(
     """Draw distributions of the next token, side by side, as bars from 0 to 1."""
     axis = alt.Axis(labelAngle=0, labelFontSize=16)
     hues = [_HUES[name] for name in names]
-    colour = by_name(alt.Color, "distribution", names, hues, legend=top_legend())
+    legend = top_legend(columns=legend_columns(names))
+    colour = by_name(alt.Color, "distribution", names, hues, legend=legend)
     return (
         alt.Chart(table)
         .mark_bar()

@@ -143,6 +143,8 @@ def test_a_hand_is_typed_clicked_and_refused_by_name(app):
     app.text_input(key="hand_text_0").set_value("a♦ QC jd").run()
     assert "A♦" in table(app).replace("\N{VARIATION SELECTOR-15}", "")
     assert app.query_params["source"] == "A♦ Q♣ J♦"
+    # A browser that misses the message that sets the text shows its default.
+    assert app.text_input(key="hand_text_0").proto.default == "A♦ Q♣ J♦"
     before = table(app)
     for typed, wrong in (
         ("A♦ A♦ J♦", "A♦ occurs 2 times"),

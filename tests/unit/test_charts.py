@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -107,6 +108,39 @@ def test_a_legend_has_as_many_columns_as_its_chart_has_room_for():
     assert [_columns_at(width, short) for width in (60, 250, 600)] == [1, 4, 4]
     assert [_columns_at(width, long) for width in (250, 600, 900)] == [1, 3, 4]
     assert _columns_at(100, ["alone"]) == 1
+
+
+def test_on_a_phone_every_column_of_a_swept_map_has_its_name():
+    processes = ("markov", "recall", "ndays10", "ndays15", "dotmod")
+    table = pd.DataFrame(
+        [(each, "mlp", 0.5, 1) for each in processes],
+        columns=["across", "down", "value", "settings"],
+    )
+    drawing = charts.swept_chart(
+        table,
+        figure="learned",
+        titles=("process", "model"),
+        across=processes,
+        down=("mlp",),
+        domain=(0.0, 1.0),
+    )
+    for width, turned in ((170, 5), (600, 0)):
+        text = as_svg(drawing.specification() | {"width": width})
+        labels = text[text.index("role-axis-label") :]
+        assert all(f">{each}<" in labels for each in processes)
+        assert (
+            len(re.findall(r"rotate\(-90\)[^>]*>(?:markov|recall|ndays1.|dotmod)", text)) == turned
+        )
+
+
+def test_the_legend_of_the_next_token_fits_a_phone():
+    names, symbols = ("chosen belief", "exact belief", "model"), ("A", "B")
+    rows = [(token, name, 0.5) for token in symbols for name in names]
+    table = pd.DataFrame(rows, columns=["token", "distribution", "probability"])
+    drawing = charts.next_day_chart(table, symbols=symbols, names=names)
+    form = json.loads(drawing.form)
+    assert form["encoding"]["color"]["legend"]["columns"] == {"expr": legend_columns(names).expr}
+    assert _columns_at(200, names) < 3
 
 
 def test_an_opacity_for_each_series_has_an_order_without_which_browsers_are_warned():

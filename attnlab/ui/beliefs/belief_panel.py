@@ -161,7 +161,7 @@ def _draw(snapshot: Snapshot) -> None:
     with left:
         st.markdown(f"**Exact {noun}**")
         st.caption(
-            "One point for each token of the test sequences, with colours mixed by probability."
+            "One point for each test token, with colours mixed by probability."
             f"{_plane_in_words(outputs, corners, position == _ALL)}"
         )
         _draw_plane(f"Exact {noun}", setup, plane, outputs, setup.targets[1], at, points)

@@ -168,7 +168,8 @@ def draw_source_field(
         else:
             st.session_state.pop(problem, None)
 
-    st.text_input(label, key=key, max_chars=MOST_CHARACTERS, on_change=read, **options)
+    # A browser that misses the message that sets the text shows the default.
+    st.text_input(label, text, key=key, max_chars=MOST_CHARACTERS, on_change=read, **options)
     if words := st.session_state.get(problem):
         draw_error(words)
 
