@@ -41,7 +41,7 @@ def stacked_chart(
         noun: What a series is, for the tooltip.
     """
     names = [one.name for one in series]
-    legend = top_legend(columns=legend_columns(names), symbolType="square")
+    legend = top_legend(columns=legend_columns(names), labelLimit=330, symbolType="square")
     colours = [one.colour for one in series]
     steps = alt.Axis(format=",d", tickMinStep=1, labelOverlap=True)
     base = alt.Chart(table).encode(

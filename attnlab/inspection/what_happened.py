@@ -273,7 +273,7 @@ def _passed(happened: WhatHappened, word: str) -> Iterator[str]:
 def _baseline(name: str, word: str) -> str:
     if name.startswith("order-"):
         return f"the best {name.removeprefix('order-')}-{word} predictor"
-    plain = {"unigram": "the token frequencies", "linear": "the best linear predictor"}
+    plain = {"unigram": "guessing by token frequency", "linear": "the best linear predictor"}
     return plain.get(name, f"the predictor “{name}”")
 
 

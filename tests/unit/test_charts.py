@@ -151,6 +151,16 @@ def test_an_opacity_for_each_series_has_an_order_without_which_browsers_are_warn
     assert all(each["sort"] for each in found)
 
 
+def test_the_legend_of_stacked_areas_has_whole_names():
+    names = ("uniform", "optimal (known tables)")
+    table = charts.stacked_table(names, (0, 1), np.array([[0.5, 0.5], [1.0, 0.0]]))
+    series = tuple(Series(name) for name in names)
+    drawing = charts.stacked_chart(table, None, series=series, title="weight", noun="reference")
+    (area,) = json.loads(drawing.form)["layer"]
+    # The letters of a browser are wider than here, where the default of 160 is enough.
+    assert area["encoding"]["color"]["legend"]["labelLimit"] == 330
+
+
 def test_without_a_change_of_the_nearest_reference_no_rules_are_drawn():
     assert _rules([]) is None
     table = charts.stacked_table(("a", "b"), (0, 1), np.array([[0.5, 0.5], [1.0, 0.0]]))

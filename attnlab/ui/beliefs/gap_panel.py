@@ -39,6 +39,10 @@ def draw_gap(
 
     gap = kept_result("belief_gap", model, (experiment, chosen.site), split)
     st.header("Gap between expected loss and floor", anchor=False)
+    st.caption(
+        "It has two parts: what the probe does not find in the activations, and what the model "
+        "does not use."
+    )
     with st.container(horizontal=True, gap="medium", key="belief_gap"):
         for label, value, stderr, explanation in (
             ("gap to the floor (nats)", gap.gap, gap.gap_stderr, "Loss of the model minus floor."),
