@@ -256,9 +256,9 @@ def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Rea
 def beyond_best(row: Row, figure: str) -> list[float]:
     """Return how much better than the best possible each finished run is, in standard errors.
 
-    The error is that of the run's test, and of the best possible if it is estimated. Such a result
-    is sampling error: no model is better on average. The list is empty for an exact match and for
-    metrics, and where the row has no such result or the best possible is not known.
+    The error is that of the run's test, combined with that of the best possible if it is estimated.
+    Such a result is sampling error: no model is better on average. The list is empty for an exact
+    match and for metrics, and where the row has no such result or the best possible is not known.
     """
     if row.references is None or figure not in OF_REFERENCES or interval_of(row, figure) is None:
         return []

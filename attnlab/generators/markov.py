@@ -1,4 +1,4 @@
-"""`markov`: the next day depends on the last one only."""
+"""`markov`: each day depends only on the day before."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class Markov(AbstractGenerator):
     """
 
     name: ClassVar[str] = "markov"
-    summary: ClassVar[str] = "The next day depends on the last one only."
+    summary: ClassVar[str] = "Each day depends only on the day before."
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
     initial: tuple[float, ...] = option(INITIAL, "Probabilities of day 1.", label="day 1")

@@ -28,7 +28,7 @@ class EvaluationPlan(NamedTuple):
     checkpoints: tuple[int, ...]
 
     def next_after(self, step: int) -> int:
-        """Return the first step after `step` at which anything is due, or the last one of all."""
+        """Return the first planned step after `step`, or the last planned one if there is none."""
         return self.tests[min(bisect.bisect_right(self.tests, step), len(self.tests) - 1)]
 
 
