@@ -42,6 +42,7 @@ if open_finished_run(run, read_form()):
 
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Inspect", anchor=False, width="content")
+    st.caption("Where does the model look, and where should it?", width="content")
     draw_training(run, read_form(), run.snapshot())
 run = run_to_inspect(run)
 snapshot = run.snapshot()

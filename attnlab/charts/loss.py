@@ -38,7 +38,7 @@ _PAST_OPACITY = 0.4
 # The share of the steps whose losses may be cut off by the axis.
 _BEGINNING = 0.02
 # Pixels of a name in the legend; a narrow chart would leave no width to the curves.
-_MOST_LEGEND = alt.ExprRef("containerSize()[0] < 500 ? 60 : 120")
+_MOST_LEGEND = alt.ExprRef("containerSize()[0] < 380 ? 80 : 120")
 # Dash patterns of earlier runs, which thus differ in more than colour.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 

@@ -141,7 +141,7 @@ def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
     assert names[:2] == ["The prediction of the next day", "The next day"]
     # Nothing beside the slider says what it is.
     assert page.select_slider(key="shown_step").proto.label_visibility.value == 0
-    assert any(each.value.startswith("What does the model attend to") for each in page.caption)
+    assert any(each.value.startswith("Where does the model look") for each in page.caption)
     table = _table(page, names[0])
     assert list(table["row"].unique()) == ["attends", "depends", "truth"]
     assert list(table["day"].unique()) == [1, 2, 3, 4]

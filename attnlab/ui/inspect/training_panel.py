@@ -42,7 +42,7 @@ def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapsh
     differs = untrained or form != snapshot.experiment
     with st.container(horizontal=True, vertical_alignment="center", key="training"):
         if differs:
-            st.markdown(_offer(form, snapshot, untrained=untrained), width="content")
+            st.markdown(_offer(form, snapshot, untrained=untrained), width=400)
             draw_button(
                 "Train here", "inspect_train", "play_arrow", _train, run, form, type="primary"
             )
@@ -123,9 +123,8 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
     A long sequence is split into parts, of which one is shown.
     """
     st.caption(
-        "What does the model attend to, what does its prediction depend on, and what should it "
-        f"depend on? Click a {word} to change it ({as_text(' → '.join(vocabulary.symbols))}); the "
-        "oldest is at the left."
+        f"Click a {word} to change it ({as_text(' → '.join(vocabulary.symbols))}). The oldest is "
+        "at the left."
     )
     parts = range(0, len(tokens), _MOST_BUTTONS)
     first = parts[-1]
