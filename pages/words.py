@@ -16,11 +16,11 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 _BUTTONS = {
     "Start": "(key S) trains to the last step. After a pause it is called Continue.",
-    "Pause": "(P) stops within a tenth of a second, or after a step that takes longer. It keeps "
-    "everything.",
+    "Pause": "(P) stops within a tenth of a second, or after the current step if it takes longer. "
+    "It keeps everything.",
     "Step": "(N) pauses, then trains for exactly one step.",
-    "Reset": "(B) applies changed settings and returns to step 0, with the same seed, data and "
-    "initial weights.",
+    "Reset": "(B) applies changed settings and returns to step 0. Without changes, data and "
+    "initial weights stay the same.",
     "New seed": "(D) draws another seed and resets.",
 }
 _GROUPS = {

@@ -92,6 +92,6 @@ def _draw_all_beliefs(process: AbstractGenerator) -> None:
         alt=f"The beliefs after all {len(possible):,} possible pasts of {count} tokens.",
     )
     st.caption(
-        "Each token maps the set of beliefs into a part of itself. So the picture contains a "
-        "smaller, distorted copy of itself for each token."
+        "Each token maps all beliefs to new ones: a distorted, often smaller copy. So the picture "
+        "consists of one such copy of itself for each token."
     )

@@ -154,9 +154,12 @@ def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str = "day") -> No
     stopped = any(baseline.best.bounded for baseline in baselines)
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
+    counts = any(baseline.name.startswith("in-context") for baseline in baselines)
     st.caption(
         "Each row is the predictor with the lowest expected loss for that information. For linear "
-        "only, another may be more accurate." + (f" {_STOPPED}" if stopped else "")
+        "only, another may be more accurate."
+        + " In-context rows predict from counts of tokens; others may be better." * counts
+        + f" {_STOPPED}" * stopped
     )
 
 

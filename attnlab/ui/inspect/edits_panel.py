@@ -33,7 +33,7 @@ _WORK = "edits"
 _SEQUENCES = 256
 _TRUTH = (
     "**Truth**: attention in proportion to what the true prediction depends on. If the loss falls, "
-    "the head looked at the wrong {word}s; if it rises, that proves nothing."
+    "the head's own pattern was worse; if it rises, that proves nothing."
 )
 _ALIGNMENT = (
     "**Alignment**: all attention is on the source token that the target token comes from. “–”: "

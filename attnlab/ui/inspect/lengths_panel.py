@@ -91,9 +91,8 @@ def _draw(state: JobState | None, *, experiment: Experiment) -> None:
     }
     words = (
         f"{show_measured(own.excess, own.excess_stderr, most_places=4)} nats above the exact "
-        "prediction at the trained length, "
-        f"{show_measured(found.excess, found.excess_stderr, most_places=4)} after {word} "
-        f"{experiment.length + 1}"
+        f"prediction up to {word} {experiment.length + 1}, "
+        f"{show_measured(found.excess, found.excess_stderr, most_places=4)} after it"
     )
     with st.container(key="chart_lengths"):
         draw_chart(

@@ -68,7 +68,7 @@ def draw_alignments() -> None:
     st.markdown(
         "One small model per task writes a target from your source. Violet shows the attention "
         "weights of each target token. Dashed frames mark the **true alignment**: the source token "
-        "that it is determined by."
+        "that each target token comes from."
     )
     with control_row():
         family = choose("model", ALIGNED_FAMILIES, key="align_model", **KEPT)

@@ -141,7 +141,8 @@ def _draw(snapshot: Snapshot) -> None:
     ]
     draw_hands(shown, chosen=place)
     right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
-    result = f": {right} of {len(hands)} hands correct" if laid else ""
+    so_far = " so far" * (laid < targets.shape[1])
+    result = f": {right} of {len(hands)} {task.source_name}s correct{so_far}" if laid else ""
     said.markdown(_state_in_words(snapshot, moment.model_step, result))
     _draw_caption(task, attention is not None)
     left, right = st.columns(2, gap="large")

@@ -80,7 +80,7 @@ def _draw_course(snapshot: Snapshot) -> None:
     trained = sorted((step, value) for step, value in course.items() if step <= snapshot.step)
     found = {"training": trained, "test": [(step, test.accuracy) for step, test in tests]}
     st.caption(
-        "A model that memorises gets its training set right long before the test set. "
+        "A model that memorises fits its training set long before the test set, if ever. "
         f"At most {_MOST:,} training sequences are measured."
     )
     draw_chart(

@@ -101,8 +101,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
             draw_metric(
                 "training accuracy",
                 f"{on_training_set:.3f}",
-                "Accuracy on the training set, or on its first 1,000 sequences. If it is above the "
-                "test accuracy, the model memorises.",
+                "Accuracy on the training set, or on its first 1,000 sequences. If it is clearly "
+                "above the test accuracy, the model overfits.",
             )
         if best is not None:
             draw_metric(
@@ -127,8 +127,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
             draw_metric(
                 "test loss at step 0",
                 show_measured(first.nll, first.nll_stderr),
-                "The same seed always gives the same initial weights, and so the same loss at "
-                "step 0.",
+                "The same settings and seed always give the same initial weights, and so the same "
+                "loss at step 0.",
             )
         draw_metric("parameters", f"{snapshot.parameters:,}", "Number of trained parameters.")
     remark = "" if best is None else above_best_text(test, best.final)

@@ -70,7 +70,7 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
         key="stop_at_target",
         persist_state="session",
         help="Pauses the run when its test loss is at most 1 % above that of the true "
-        "probabilities. A floor below 0.01 nats counts as 0.01 nats.",
+        "probabilities. The target loss is never below 0.01 nats.",
     )
     test = None if snapshot.latest is None else snapshot.latest.evaluation
     run.stop_at(target_of(snapshot.experiment, test) if wanted else None)
