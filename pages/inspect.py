@@ -87,9 +87,9 @@ else:
         draw_lengths(experiment, moment.model, test)
         draw_quality(experiment, moment.model, test)
     st.markdown(
-        f"**Try this.** Change a {experiment.generator.position_word} that the truth depends on, "
-        "then another one. Does the model's distribution move with the true one? Drag the slider "
-        "to step 0 to see the same before training."
+        f"**Try this.** Change a {experiment.generator.position_word} that matters, then one "
+        "that does not. Does the model's prediction change with the true one? Drag the slider to "
+        "step 0 to see the same before training."
     )
 draw_files(run)
 if snapshot.latest is not None and is_of_task(snapshot):

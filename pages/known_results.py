@@ -12,9 +12,9 @@ st.title("Known results", anchor=False)
 st.markdown(
     "Each card is a published claim about small models, with runs of attnlab that check it. "
     "Dots are runs with different seeds, a grey band is a claimed range, and ◇ is a published "
-    f"number. Axes use terms of the Glossary: {link_to('exact match')}, {link_to('floor')}, "
-    f"{link_to('nat', 'nats')}, {link_to('prefix match')}, {link_to('unigram')}, "
-    f"{link_to('explained variance', 'R²')}."
+    f"number. The Glossary explains these axis terms: {link_to('exact match')}, "
+    f"{link_to('floor')}, {link_to('nat', 'nats')}, {link_to('prefix match')}, "
+    f"{link_to('unigram')}, {link_to('explained variance', 'R²')}."
 )
 draw_overview(KNOWN_RESULTS.values())
 draw_gallery([*KNOWN_RESULTS.values()])

@@ -235,7 +235,7 @@ def in_words(
         remedy: Advice that replaces the sentences about attention and about what is missing.
         has_hints: Whether to say what is missing in a run that has not reached the floor.
     """
-    passed = _passed(happened, word)
+    passed = _passed(happened)
     if remedy:
         return " ".join([*passed, remedy])
     is_said = has_hints or happened.at_floor
@@ -243,12 +243,12 @@ def in_words(
     return " ".join([*passed, *_attended(happened, word), *missing])
 
 
-def _passed(happened: WhatHappened, word: str) -> Iterator[str]:
+def _passed(happened: WhatHappened) -> Iterator[str]:
     if happened.step == 0:
         yield "Not trained yet."
     elif happened.passed:
         # Among several that were beaten at once, naming the hardest is enough.
-        by_step = {each.step: _baseline(each.name, word) for each in happened.passed}
+        by_step = {each.step: _baseline(each.name) for each in happened.passed}
         beaten = [f"{name} from step {step:,}" for step, name in by_step.items()]
         yield f"Beats {' and '.join(beaten[-_MOST_PASSED:])}."
     elif happened.against_guess == "worse":
@@ -270,9 +270,9 @@ def _passed(happened: WhatHappened, word: str) -> Iterator[str]:
         yield "Better than a uniform guess, but not measurably better than any other baseline."
 
 
-def _baseline(name: str, word: str) -> str:
+def _baseline(name: str) -> str:
     if name.startswith("order-"):
-        return f"the best {name.removeprefix('order-')}-{word} predictor"
+        return f"the best {name} predictor"
     plain = {"unigram": "guessing by token frequency", "linear": "the best linear predictor"}
     return plain.get(name, f"the predictor “{name}”")
 

@@ -36,7 +36,7 @@ def r2_of_all(model: AbstractModel, setup: Setup) -> float:
 
 RESULT = KnownResult(
     name="belief-rrxor",
-    title="A belief spread over layers",
+    title="Beliefs are spread over several layers",
     claim="On `rrxor` no single layer contains the belief linearly, but all layers together "
     "nearly do.",
     source=SHAI,

@@ -48,7 +48,7 @@ def parents_found(model: AbstractModel, setup: Setup) -> float:
 
 RESULT = KnownResult(
     name="causal-tree",
-    title="A tree read off the first layer",
+    title="First-layer attention recovers the causal tree",
     claim="If each token depends on an earlier one, its parent, the first layer of a trained "
     "transformer attends to the parent.",
     source="Nichani, Damian and Lee (2024), “How transformers learn causal structure with "

@@ -179,7 +179,7 @@ def test_runs_are_made_once_and_read(page):
     second = page.selectbox(key="compare_second")
     second.set_value(second.options[1]).run()
     assert "corrected for all 6 pairs" in captions(page)
-    assert "interval of the failure rate is 0 to 66 %" in captions(page)
+    assert "up to 66 % of other seeds may fail" in captions(page)
     for figure in ("nll", "learned"):
         page.segmented_control(key="compare_figure").set_value(figure).run()
         assert not page.exception

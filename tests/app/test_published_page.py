@@ -33,10 +33,10 @@ def test_it_opens_with_three_pictures_and_says_where_the_numbers_are_from(page):
     assert captions(page).count("Some runs score above the best possible by chance") == 3
     shown = numbers(page, "table")
     assert len(shown) == len(PUBLISHED)
-    assert list(shown["English"])[:3] == ["0.498", "–", "0.402"]
-    assert all(shown["what it means"])
+    assert list(shown["post (English)"])[:3] == ["0.498", "–", "0.402"]
+    assert all(shown["verdict"])
     made = shipped().made
-    assert f"made {made.date} with attnlab {made.attnlab} and JAX {made.jax}" in captions(page)
+    assert f"computed {made.date} with attnlab {made.attnlab} and JAX {made.jax}" in captions(page)
 
 
 @pytest.mark.slow

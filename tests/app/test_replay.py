@@ -111,7 +111,7 @@ def until(app, words):
 @pytest.mark.slow
 def test_five_seeds_give_a_mean_with_its_interval_and_are_kept(small):
     small.button(key="run_repeat").click().run()
-    until(small, "over 5 seeds accuracy")
+    until(small, "accuracy over 5 seeds")
     assert not small.exception
     assert small.toggle(key="curve_over_seeds").value
     assert "mean over seeds" in legend(small)
@@ -120,11 +120,11 @@ def test_five_seeds_give_a_mean_with_its_interval_and_are_kept(small):
     # With the same settings nothing is left to train: the figures are those of before.
     before = captions(small)
     small.button(key="run_repeat").click().run()
-    until(small, "over 5 seeds accuracy")
+    until(small, "accuracy over 5 seeds")
     assert captions(small) == before
     # Other settings have figures of their own, or none.
     small.number_input(key="steps").set_value(30).run()
-    assert "over 5 seeds accuracy" not in captions(small)
+    assert "accuracy over 5 seeds" not in captions(small)
 
 
 def test_a_repetition_that_is_stopped_leaves_nothing_at_work(small, monkeypatch):

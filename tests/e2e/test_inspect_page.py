@@ -105,7 +105,7 @@ def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):
     expect(_chart(page, "chart_truth")).to_have_attribute("aria-label", exact)
     page.get_by_text("Difference of two maps").click()
     expect(_chart(page, "chart_difference")).to_have_attribute(
-        "aria-label", re.compile(r"depends - truth: largest at query day \d+ and day \d+, [+-]0\.")
+        "aria-label", re.compile(r"depends − truth: largest at query day \d+ and day \d+, [+-]0\.")
     )
 
 

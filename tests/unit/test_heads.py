@@ -210,7 +210,7 @@ def _marks(shown):
 def test_too_many_cells_become_pictures_and_a_single_head_never(shown, are_pictures):
     assert ("image" in _marks(shown)) == are_pictures
     how = VIEWS[shown.choice.view].how(shown)
-    assert ("One pixel per cell" in how) == are_pictures
+    assert ("Each pixel is one cell" in how) == are_pictures
 
 
 def test_of_a_task_the_framed_row_is_that_of_the_last_target_token():

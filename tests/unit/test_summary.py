@@ -252,7 +252,7 @@ def test_what_is_better_than_possible_is_counted_in_errors_of_its_test():
         assert sampling_text([row], "accuracy") == ""
     # Of two runs none is five errors better by chance.
     row = row_of(SHORT, [0.975, 1.0], references=lambda _: References(Best(1.0, 0.6), uniform))
-    assert "by more than chance explains: 5.0 standard errors" in sampling_text([row], "nll")
+    assert "than chance explains, by up to 5.0 standard errors" in sampling_text([row], "nll")
     assert beyond_best(row_of(SHORT, [1.0], references=lambda _: None), "nll") == []
 
 

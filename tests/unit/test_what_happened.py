@@ -32,6 +32,8 @@ def test_a_rung_is_passed_where_the_loss_stays_below_it():
     happened = _happened(1.2, 1.075, 1.095, 1.065, 1.06)
     assert happened.passed == (("unigram", 30), ("order-1", 30))
     assert happened.step == 40
+    words = in_words(happened, TransformerOptions())
+    assert words.startswith("Beats the best order-1 predictor from step 30.")
 
 
 def test_a_baseline_itself_is_hardly_ever_said_to_beat_itself():

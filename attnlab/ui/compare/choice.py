@@ -190,7 +190,7 @@ def _read() -> dict[str, str]:
 PARAMETERS = OwnParameters(is_parameter, _read, _fill_from)
 
 
-_OWN = "(own comparison)"
+_OWN = "(custom comparison)"
 
 
 def draw_choice(base: Experiment) -> Grid | None:

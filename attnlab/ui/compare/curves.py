@@ -23,7 +23,7 @@ _MOST_LISTED = 4
 _FIGURES = {
     "accuracy": "accuracy",
     "nll": "loss",
-    "learned": "learned share",
+    "learned": "share learned",
     "exact_match": "exact match",
 }
 
@@ -71,7 +71,7 @@ def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
     parts += ["…"] * (len(mixed) > _MOST_LISTED)
     if not parts:
         return ""
-    of = "targets" if figure == "exact_match" else "the way from a guess to the best"
+    of = "targets" if figure == "exact_match" else "what can be learned"
     return as_message(f"Only {', '.join(parts)} reached {TARGET:.0%} of {of}. ")
 
 
@@ -83,7 +83,8 @@ def sampling_text(rows: Sequence[Row], figure: str) -> str:
     text = f"{most:.1f} standard errors of the test score."
     # The limit for the largest of so many normal errors.
     if most > normal_quantile(1 - (1 - LEVEL) / (2 * len(found))):
-        return f"Some runs score above the best possible by more than chance explains: {text}"
+        above = "Some runs score above the best possible by more than chance explains"
+        return f"{above}, by up to {text}"
     return f"Some runs score above the best possible by chance, by at most {text}"
 
 

@@ -18,7 +18,7 @@ from attnlab.ui.compare.curves import figure_label, figure_shown
 from attnlab.ui.core.figures import is_known
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_message
-from attnlab.ui.core.uncertainty import OF_SEEDS, caution_text, interval_text, unseen_text
+from attnlab.ui.core.uncertainty import OF_SEEDS, caution_text, interval_text
 
 _FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
 
@@ -31,9 +31,9 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     st.header("Is the difference real?", anchor=False, divider="gray")
     figure = figure_shown(rows)
     with st.container(horizontal=True, gap="small"):
-        first = draw_menu("compared with", list(named), _FIRST, width=340)
+        first = draw_menu("baseline setting", list(named), _FIRST, width=340)
         others = [label for label in named if label != first]
-        second = draw_menu("settings", [_ALL, *others], _SECOND, width=340)
+        second = draw_menu("setting to test", [_ALL, *others], _SECOND, width=340)
     chosen = others if second == _ALL else [second]
     pairs = {label: (named[first], named[label]) for label in chosen}
     pairs = {label: pair for label, pair in pairs.items() if len(common_seeds(*pair)) > 1}
@@ -92,20 +92,19 @@ def _verdict(found: Comparison) -> str:
 
 
 def _draw_caption(found: Sequence[Comparison], figure: str) -> None:
-    among, few = found[0].among, min(each.difference.n for each in found)
+    among = found[0].among
     corrected = (
         f" The verdict comes from a paired t-test, corrected for all {among} pairs of settings "
         "(Bonferroni)."
     )
+    better = "lower" if _lower_is_better(figure) else "higher"
     st.caption(
         f"Differences are paired by seed, ± half the width of the {LEVEL:.0%} interval of their "
-        f"mean; {'lower' if _lower_is_better(figure) else 'higher'} is better."
-        + corrected * (among > 1)
-        + f" {unseen_text(few)}"
+        f"mean; {better} is better.{corrected * (among > 1)}"
     )
 
 
-_NOT_KNOWN = "part of a sum"
+_NOT_KNOWN = "included in the sum"
 
 
 @panel("Where the remaining loss comes from", key="compare_gaps", icon="splitscreen")
@@ -134,8 +133,8 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
     st.caption(
         f"All numbers are in nats, ± half the width of the {OF_SEEDS}; bounds have {LEVEL:.0%} "
         "confidence. Vary `data` to separate the effect of limited data.",
-        help=f"loss − floor is the sum of {', '.join(PARTS.values())}. Where parts cannot be "
-        "separated, the last of them shows their sum.",
+        help=f"loss − floor = {' + '.join(PARTS)}: {', '.join(PARTS.values())}. Where parts cannot "
+        "be separated, the last of them shows their sum.",
     )
 
 
@@ -151,5 +150,5 @@ def _gap_cells(label: str, gap: Gap) -> dict[str, str]:
         "setting": label,
         "loss − floor": interval_text(gap.total),
         **{part: parts[part] for part in PARTS},
-        "model's, bounds": show_range(least, most),
+        "model part, bounds": show_range(least, most),
     }

@@ -196,7 +196,7 @@ def _draw_own_runs(known: KnownResult) -> None:
         draw_job_buttons(name, "Train all", partial(start_job, name, make, of=own))
     minutes = max(1, round(shipped_minutes(known) * seeds / known.seeds))
     st.caption(
-        f"{len(own.settings) * seeds} runs, about {minutes} min of processor time; runs in your "
+        f"{len(own.settings) * seeds} runs, about {minutes} CPU minutes; runs in your "
         f"library are not trained again. On the command line: `attnlab reproduce {known.name}`."
     )
     if seeds < _FEWEST_TO_DECIDE:

@@ -32,8 +32,8 @@ _ABOUT = {
     "table": (
         "The settings are those of the post's code, but every row has several seeds and 10,000 "
         "test sequences. A published accuracy is that of one run on 1,000 sequences, with a "
-        "standard error of about 0.015. So about one of the eighteen published numbers is two "
-        "standard errors off by chance.\n\n"
+        "standard error of about 0.015. By chance, about one of the eighteen published numbers "
+        "is off by at least two standard errors.\n\n"
         "On `markov` and `ndays` no predictor is more accurate than the best linear one. On "
         "`recall` and `dotmod` other predictors are. The table of `recall` is drawn with a seed "
         "that the "
@@ -48,8 +48,8 @@ _ABOUT = {
         "- **Position** is one number, t/20, which hardly distinguishes the days.\n"
         "- **After attention**, nothing combines the days: no residual connection, no MLP.\n\n"
         "A change that gains nothing may be needed by a later one: a causal mask helps only if "
-        "the last day makes the prediction. A difference “within the noise” could be due to "
-        "the seeds (Holm's correction for all changes of the process)."
+        "the last day makes the prediction. Differences between rows are tested at the 5 % "
+        "level, with Holm's correction over all changes for this process."
     ),
     "zoo": (
         "Every model has its default settings and the same training: 1,500 steps of 128 fresh "
@@ -173,7 +173,8 @@ def _draw_details(
             draw_menu(shown)
         st.table(pd.DataFrame([_cells(part, *pair) for pair in shown]).set_index("row"))
         known = shipped()
-        st.caption(f"Shipped with the program: {known.seeds[part]} seeds a row, made {known.made}.")
+        seeds = known.seeds[part]
+        st.caption(f"Shipped with the program: {seeds} seeds per row, computed {known.made}.")
 
     if presets:
         with st.container(horizontal=True):
@@ -186,16 +187,17 @@ def _draw_details(
 
 
 def _cells(part: str, label: str, row: PublishedRow) -> dict[str, str]:
+    columns = ("post (English)", "post (Japanese)")
     post = ("–" if figure is None else f"{figure:.3f}" for figure in row.published)
     known = present(row.row.references).best
     return {
         "row": label,
-        **(dict(zip(("English", "Japanese"), post, strict=True)) if part == "table" else {}),
+        **(dict(zip(columns, post, strict=True)) if part == "table" else {}),
         "accuracy": interval_text(row.row.accuracy),
         "ceiling": known_text(known, "accuracy"),
         "loss (nats)": interval_text(row.row.nll),
         "floor": known_text(known, "nll"),
         "learned": share_text(row.row.learned),
         f"reached {TARGET:.0%}": reached_text(row.row.reached),
-        "what it means": row.verdict,
+        "verdict": row.verdict,
     }

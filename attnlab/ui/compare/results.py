@@ -67,7 +67,7 @@ def was_opened() -> bool:
     return bool(st.session_state.pop(_OPENED, False))
 
 
-_REASON, _EXACT, _EACH, _CAUTION = "not finished", "exact match", "each seed", "caution"
+_REASON, _EXACT, _EACH, _CAUTION = "why not finished", "exact match", "each seed", "caution"
 _REACHED, _STEPS = f"reached {TARGET:.0%}", f"steps to {TARGET:.0%}"
 # Columns with a set width: one as wide as its heading would cut off the values.
 _WIDE = ("accuracy", _EXACT, "loss (nats)", "learned")

@@ -111,11 +111,11 @@ def unseen_text(seeds: int) -> str:
     """Return text on how many other seeds may still fail, although this many succeeded.
 
     >>> unseen_text(5)
-    'If 5 of 5 seeds succeed, the 95 % Wilson interval of the failure rate is 0 to 43 %.'
+    'Even if all 5 seeds reach a target, up to 43 % of other seeds may fail (95 % Wilson interval).'
     """
     share = 1 - wilson_interval(seeds, seeds).ends[0]
     rate = f"{share:.0%}".replace("%", " %")
     return (
-        f"If {seeds} of {seeds} seeds succeed, the 95 % Wilson interval of the failure rate is 0 "
-        f"to {rate}."
+        f"Even if all {seeds} seeds reach a target, up to {rate} of other seeds may fail (95 % "
+        "Wilson interval)."
     )

@@ -183,8 +183,8 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
     st.caption(
         "How to read it: each number is what a part adds to the logits after "
         f"{experiment.generator.position_word} {query + 1}, in nats, minus the mean over tokens.",
-        help="Contributions are direct: what a later part reads from a head counts for the later "
-        "part.",
+        help="These are direct effects: what a later head or MLP reads from a head is "
+        "credited to the later part.",
     )
 
 

@@ -40,7 +40,7 @@ def draw_lengths(experiment: Experiment, model: AbstractModel, test: np.ndarray)
             st.caption(str(error))
             return
         if longest <= trained:
-            st.caption(f"Sequences here have at most {longest} {word}s, so none is longer.")
+            st.caption(f"Longer sequences are not allowed here: the limit is {longest} {word}s.")
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
             length = st.segmented_control(
@@ -113,7 +113,7 @@ def _draw(state: JobState | None, *, experiment: Experiment) -> None:
     remark = above_uniform_text(zip(loss.nll, loss.nll_stderr, strict=True), vocab)
     st.caption(
         f"**The model is {words}.** Band: {OVER_TEST_SEQUENCES}. {remark}",
-        help=f"{found.sequences:,} sequences of {found.length} visible {word}s. The rule marks the "
-        f"last {word} that the training predicted."
+        help=f"{found.sequences:,} sequences of {found.length} visible {word}s. The vertical "
+        f"line marks the last {word} predicted in training."
         + ("" if all(best.exact for best in found.floor) else " The floor is estimated."),
     )

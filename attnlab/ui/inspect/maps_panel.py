@@ -68,7 +68,7 @@ def draw_maps(
     mean = f"mean of {size}"
     over = st.segmented_control(
         "sequences",
-        [mean, "the one above"],
+        [mean, "the sequence above"],
         default=mean,
         required=True,
         key="map_over",
@@ -106,7 +106,7 @@ def draw_maps(
     _draw_how_to_read(found, experiment, true)
     with st.expander("Difference of two maps", icon=":material/difference:"):
         pairs = {
-            f"{one} - {other}": (one, other)
+            f"{one} − {other}": (one, other)
             for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
             if one in drawn
         }
@@ -206,7 +206,7 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
     word, more = experiment.generator.position_word, []
     words = ["How to read it: rows are queries, columns are keys."]
     if (block := charts.block_of(experiment.length)) > 1:
-        words.append(f"Each cell is the strongest of {block} × {block}.")
+        words.append(f"Each cell is the maximum of a {block} × {block} block.")
     if found.attention:
         words.append(
             f"A {word} that is strong in “attends” but not in “depends” is attended to but not "

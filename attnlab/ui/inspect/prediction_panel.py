@@ -206,7 +206,7 @@ def _draw_next_day(
     with st.container(key="surprise"):
         st.caption(
             f"The {link_to('entropy')} of the true distribution is {parts.unavoidable:.3f} "
-            f"{link_to('nat', 'nats')}, {link_to('KL divergence', 'KL')}(true ‖ model) "
+            f"{link_to('nat', 'nats')}, and {link_to('KL divergence', 'KL')}(true ‖ model) is "
             f"{parts.error:.3f} nats. The expected loss is their sum."
         )
 

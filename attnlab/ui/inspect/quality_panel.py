@@ -127,8 +127,8 @@ def _draw_by_position(found: EvaluationByPosition, experiment: Experiment) -> No
         error = np.mean([known.by_position[position].nll_stderr for position in found.positions])
         least, source = show_measured(float(floors.mean()), float(error)), "estimated"
     st.caption(
-        f"Mean over {word}s: {mean} nats for the model, {least} at best. Points: the model, "
-        f"{OVER_TEST_SEQUENCES}. Dashes: the lowest possible loss, {source}.",
+        f"Mean over {word}s: model {mean} nats, lowest possible {least} nats. Points show the "
+        f"model, {OVER_TEST_SEQUENCES}; dashes show the lowest possible loss ({source}).",
         help=f"With the loss `next` every {word} is predicted from those before it; "
         f"{OF_OTHER_SEEDS}.",
     )

@@ -34,7 +34,7 @@ _SOURCE = "edited_source"
 # Number of sequences to average over, and number of replacements tried per source token.
 _SEQUENCES, _REPLACEMENTS = 64, 8
 _HEIGHT = 320
-_ONE = "the one above"
+_ONE = "the sequence above"
 _SECONDS = 1.0
 
 
@@ -54,7 +54,7 @@ def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
 def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> None:
     """Draw a menu of sources, and the chosen source as text to edit."""
     st.selectbox(
-        f"start from {task.source_name}",
+        f"initial {task.source_name}",
         range(len(probes)),
         key="edited_from_source",
         persist_state="session",
@@ -64,7 +64,7 @@ def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> N
         args=(task, probes),
     )
     draw_source_field(
-        f"the {task.source_name}",
+        f"edit the {task.source_name}",
         task,
         tokens[: task.prompt_length()],
         key="edited_source_text",
@@ -234,8 +234,8 @@ def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> 
     sums = np.maximum(found.dependence.sum(axis=1, keepdims=True), 1e-9)
     if not np.allclose(found.dependence / sums, found.alignment):
         words += (
-            " The two truths differ: the next token can depend on more of the source than the "
-            "token it comes from."
+            " True alignment and true dependence differ: the next token can depend on more source "
+            "tokens than the one it comes from."
         )
     if not alone:
         errors = found.stderr[np.isfinite(found.stderr)]

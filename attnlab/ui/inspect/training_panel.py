@@ -107,7 +107,7 @@ def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
 def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
     """Draw a menu of sequences to start from."""
     st.selectbox(
-        "start from sequence",
+        "initial sequence",
         range(len(probes)),
         key="edited_from",
         format_func=lambda i: f"{i + 1}: {vocabulary.shorten(probes[i])}",

@@ -125,7 +125,7 @@ def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
                 alt=f"The {name} run {measure}. {strongest(each)}",
             )
     with columns[2], st.container(key="chart_two_runs"):
-        st.markdown("**this run - other run**")
+        st.markdown("**this run − other run**")
         unit = f"difference, {UNITS[measure]}"
         words = "This run minus the other"
         one, other = maps.values()

@@ -117,7 +117,7 @@ def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
 def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:
     """Draw the menus for unit, layer and head; return the view that they describe."""
     scale = st.segmented_control(
-        "numbers",
+        "cell values",
         [_SHARES, _MEASURED],
         default=_SHARES,
         required=True,

@@ -75,7 +75,7 @@ def _draw_course(snapshot: Snapshot) -> None:
         course[step] = _measure_of(experiment)(model)
     tests = snapshot.history.tests
     if not course or not tests:
-        st.caption("Start a run to see both.")
+        st.caption("Start a run to see training and test accuracy.")
         return
     trained = sorted((step, value) for step, value in course.items() if step <= snapshot.step)
     found = {"training": trained, "test": [(step, test.accuracy) for step, test in tests]}

@@ -69,8 +69,8 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
                     "that of the true probabilities on the same sequences. A uniform guess has "
                     "learned 0 %, the optimum 100 %. The floor is the Bayes loss, the lowest "
                     "expected loss of any predictor. ± is one standard error over the test "
-                    f"sequences; {OF_OTHER_SEEDS}. An estimated floor adds its own error. "
-                    f"{remark}"
+                    f"sequences; {OF_OTHER_SEEDS}. If the floor is estimated, ± includes its "
+                    f"error. {remark}"
                 ),
             )
 

@@ -98,11 +98,11 @@ def draw_curve_choice(experiment: Experiment) -> CurveOverSeeds | None:
     if row is None:
         return None
     is_on = st.toggle(
-        "other seeds",
+        "show other seeds",
         key=_CURVE,
         persist_state="session",
         help="Shows the test loss of runs with these settings and other seeds, and their mean. "
-        "Three or more runs have a 95 % interval.",
+        "With three or more runs, a 95 % interval is shown.",
     )
     curve = curve_over_seeds(row.finished) if is_on else None
     return curve if curve and len(curve.steps) > 1 else None
@@ -134,7 +134,7 @@ def _in_words(row: Row) -> str:
     accuracy = present(row.accuracy)
     # Named, since ± is a standard error elsewhere on this page.
     meaning = "" if accuracy.low == accuracy.high else f" ({LEVEL:.0%} interval)"
-    return f"over {accuracy.n} seeds accuracy **{interval_text(accuracy)}**{meaning}"
+    return f"accuracy over {accuracy.n} seeds: **{interval_text(accuracy)}**{meaning}"
 
 
 def _help(row: Row) -> str:

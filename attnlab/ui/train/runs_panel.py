@@ -63,9 +63,9 @@ def draw_runs(run: LiveRun) -> None:
             "Select a row by its checkbox to rename, hide, pin, restore or delete the run.",
             help="± one standard error. `to target`: steps until the test loss was within "
             f"{TARGET - 1:.0%} of the floor. `over seeds`: mean loss of runs with these settings, "
-            "with its 95 % confidence interval. Differences are from the first pinned run: a mean "
-            "over common seeds, with its interval, or else with the standard error for independent "
-            "test sets.",
+            "with its 95 % confidence interval. Differences are to the first pinned run. They are "
+            "means over common seeds with a 95 % interval; without common seeds, ± is one standard "
+            "error.",
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):
@@ -175,7 +175,8 @@ def _draw_actions(run: LiveRun, chosen: RunSummary) -> None:
 def _rename(number: int) -> None:
     name, current = st.session_state[f"run_name_{number}"].strip(), session()
     if not name or name in {run.name for run in current.past_runs if run.number != number}:
-        draw_toast(f"`name` is {quoted(name)}: empty or taken. Choose another.")
+        problem = "already in use" if name else "empty"
+        draw_toast(f"`name` is {quoted(name)}: {problem}. Choose another.")
         return
     try:
         name_run(number, name)

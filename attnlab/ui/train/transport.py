@@ -208,7 +208,7 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
         f"`{word} {step:0{width},}` of {total:,}",
     ]
     if snapshot.state == "running" and snapshot.seconds_left is not None:
-        parts.append(f"{_two_digits(snapshot.steps_per_second)} a second")
+        parts.append(f"{_two_digits(snapshot.steps_per_second)} steps/s")
         parts.append(f"{show_duration(snapshot.seconds_left)} left")
     elif snapshot.state == "compiling":
         parts.append(snapshot.message or STATES["compiling"])

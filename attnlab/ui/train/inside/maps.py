@@ -134,7 +134,7 @@ def _attention_numbers(shown: Shown) -> str:
 def _attention_how(shown: Shown) -> str:
     names = _NAMES if shown.choice.view == ALL_HEADS else ""
     if _as_pictures(shown):
-        how = "One pixel per cell, or for the largest of a few cells. Rows are queries, from "
+        how = "Each pixel is one cell, or the maximum of a few cells. Rows are queries, from "
         how += f"{shown.word} 1 at the top; columns are keys."
         return how + (names or _CHIPS)
     how = f"Rows are {link_to('query', 'queries')}, columns are {link_to('key', 'keys')}; "
@@ -171,8 +171,8 @@ def _influence_numbers(shown: Shown) -> str:
 
 
 def _influence_how(shown: Shown) -> str:
-    how = "How much the prediction after the query changes when the key is resampled: "
-    how += "total variation (numbers: %)"
+    how = f"How much the prediction after the row's {shown.word} changes when the column's token "
+    how += "is resampled (total variation, in %)"
     if len(shown.influence.mean) == shown.length:
         how += f". The framed row {shown.framed}"
     if shown.is_untrained and len(shown.influence.mean) == shown.length:
@@ -195,9 +195,9 @@ def _kernels_drawing(shown: Shown, **look: Any) -> charts.Drawing:
 
 def _kernels_how(shown: Shown) -> str:
     return (
-        "A convolution attends by distance alone: each cell is a distance's share of a layer's "
-        f"weights (Frobenius norm). From the second layer on, a {shown.word} includes all that the "
-        "layers below read into it."
+        "A convolution weights inputs by distance only. Each cell is the share of the layer's "
+        "kernel (Frobenius norm) at that distance. From layer 2 on, inputs are outputs of the "
+        "layer below."
     )
 
 

@@ -66,7 +66,7 @@ def _on_truth_in_words(shown: Shown) -> str:
         return f"On the true alignment: {show_percent(shares[0])} of the attention."
     best = int(shares.argmax())
     share = show_percent(shares[best])
-    return f"Head {best + 1} puts most on the true alignment: {share} of its attention."
+    return f"Head {best + 1} has the largest share of attention on the true alignment: {share}."
 
 
 def _alignment_how(shown: Shown) -> str:
@@ -108,9 +108,9 @@ def _weights_numbers(shown: Shown) -> str:
 
 def _weights_how(shown: Shown) -> str:
     return (
-        f"The weight of each token on each {shown.word} for an outcome, relative to the mean over "
-        f"outcomes. Compare only the tokens of one {shown.word}: a constant added to all of them "
-        "goes into the bias. This model has no attention."
+        "Each cell is a token's contribution to an outcome's logit, minus the mean over outcomes. "
+        f"Compare tokens within one {shown.word} only: the bias absorbs shifts between "
+        f"{shown.word}s. This model has no attention."
     )
 
 
@@ -162,8 +162,8 @@ def _lags_numbers(shown: Shown) -> str:
 def _lags_how(shown: Shown) -> str:
     return (
         f"How much the prediction changes when a {shown.word} at each distance from the query is "
-        f"resampled: total variation ± one standard error. At 0 the {shown.word} is forgotten, or "
-        "carries no information."
+        "resampled: total variation ± one standard error. A value of 0 means that the "
+        f"{shown.word} is forgotten or carries no information."
     )
 
 
