@@ -48,8 +48,8 @@ st.markdown(
 )
 draw_generation(settings)
 st.markdown(
-    "**Try this**: measure one layer, then several. Only the last row of the last layer is "
-    "computed. So recomputing a single layer needs only n scores, too."
+    "**Try this**: measure one layer, then several. The last layer computes only its last query. "
+    "So with one layer, generation without a cache also computes only n scores per head."
 )
 
 draw_in_code(

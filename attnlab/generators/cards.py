@@ -45,7 +45,7 @@ class Cards(AbstractTask):
     token_name: ClassVar[str] = "card"
     may_repeat: ClassVar[bool] = False
 
-    hand: int = option(5, "Cards of the hand.", low=2, high=10)
+    hand: int = option(5, "Cards of the hand.", low=2, high=10, label="hand size")
     suits: int = option(4, "Suits of the deck.", low=1, high=4)
     ranks: int = option(13, "Ranks of each suit.", low=2, high=13)
     order: str = option(

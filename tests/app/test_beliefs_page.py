@@ -57,7 +57,7 @@ def test_who_has_chosen_nothing_sees_mess3():
 def test_a_run_is_probed_at_every_site_and_steered(app):
     # One layer of attention, so that theory says how it attends.
     app = trained(app, transformer_mlp_width=0)
-    assert "attention falls as (1 − 3x)^distance = 0.85^distance" in texts(app)
+    assert "attention proportional to (1 − 3x)^distance = 0.85^distance" in texts(app)
     assert "At step 2 the deviation from theory is" in texts(app)
     sites = ["embedding", "attention 1", "output"]
     assert app.segmented_control(key="belief_site").options == sites
@@ -65,7 +65,7 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     assert re.search(
         r"affine function of the activations at the output:\*\* R² 0\.\d+ ±", texts(app)
     )
-    (controls,) = (each.value for each in app.caption if "R² of the controls" in each.value)
+    (controls,) = (each.value for each in app.caption if "R² without the" in each.value)
     assert "; last three tokens 0." in controls
     assert "; shuffled target " in controls
     (fitted,) = (each for each in app.caption if "Probes are fitted on 1,000" in each.value)

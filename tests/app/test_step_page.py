@@ -164,7 +164,7 @@ def test_only_positions_and_masks_tell_orders_apart(page):
 
 @pytest.mark.slow
 def test_small_matrices_have_square_cells(page):
-    shapes = {"inputs": (3, 4), "W query": (4, 3), "queries": (3, 3)}
+    shapes = {"inputs": (3, 4), "W_Q": (4, 3), "queries": (3, 3)}
     sizes = [(spec["height"], spec["width"]) for spec in charts(page)[-len(shapes) :]]
     assert sizes == [(40 * rows, 40 * columns) for rows, columns in shapes.values()]
 

@@ -32,12 +32,12 @@ def draw_attention(
     )
     st.header("Attention by distance", anchor=False)
     st.markdown(
-        f"Theory predicts, before any training, that attention falls as (1 − 3x)^distance = "
-        f"{decay:.3g}^distance.",
+        f"For `mess3` with parameter x, theory predicts attention proportional to "
+        f"(1 − 3x)^distance = {decay:.3g}^distance.",
         help="One layer can only add up what each token says about the hidden state, which fades "
         "by a factor of 1 − 3x with every move (Piotrowski et al. 2025, “Constrained belief "
         "updates explain geometric structures in transformer representations”). In our runs it "
-        "held for a = 0.5 and failed for a = 0.85.",
+        "held for parameter a = 0.5 and failed for a = 0.85.",
     )
     distances = range(1, len(found.shares) + 1)
     table = pd.concat(

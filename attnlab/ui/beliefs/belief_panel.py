@@ -88,7 +88,10 @@ def draw_beliefs(bench: Bench) -> None:
 def _draw(snapshot: Snapshot) -> None:
     experiment = snapshot.experiment
     if not has_beliefs(experiment.generator):
-        st.caption("The current run's process has no hidden states. Press **Start** to train.")
+        st.caption(
+            "The current run's process has no hidden states. Press **Start** to train on the "
+            "selected process."
+        )
         return
     with st.spinner("Building the untrained model …"):
         snapshot = with_starting_point(snapshot)
@@ -161,7 +164,7 @@ def _draw(snapshot: Snapshot) -> None:
     with left:
         st.markdown(f"**Exact {noun}**")
         st.caption(
-            "One point for each test token, with colours mixed by probability."
+            "Each point is a test token. Its colour mixes the corner colours."
             f"{_plane_in_words(outputs, corners, position == _ALL)}"
         )
         _draw_plane(f"Exact {noun}", setup, plane, outputs, setup.targets[1], at, points)
@@ -196,7 +199,7 @@ def _draw(snapshot: Snapshot) -> None:
     draw_together(experiment, target, moment.model, setup)
     draw_beside(experiment, target)
     if not is_belief:
-        st.caption("Probe for the **belief** to see the gap to the floor and steering.")
+        st.caption("Set “probe for” to **belief** to see the gap to the floor and steering.")
         return
     draw_gap(experiment, moment.model, setup, chosen)
     draw_steering(experiment, moment.model, setup, chosen, beliefs, len(beliefs) - len(exact))
@@ -258,7 +261,7 @@ def _plane_in_words(outputs: Sequence[str], corners: tuple[int, ...], is_all: bo
     if len(outputs) == 3:
         return ""
     if len(outputs) == 2:
-        return " Later tokens are lower." if is_all else ""
+        return " Later tokens are plotted lower." if is_all else ""
     if corners:
         return f" The other {len(outputs) - 3} corners are at the centre."
     shown = f"the first two {link_to('principal components')} of {len(outputs)} dimensions"

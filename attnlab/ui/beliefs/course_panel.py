@@ -107,7 +107,7 @@ def draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeSe
         "beside its controls.",
     )
     scores = (f"{name} {show_score(score)}" for name, score in setup.controls.items())
-    st.caption(f"R² of the controls: {'; '.join(scores)}.")
+    st.caption(f"R² without the trained model: {'; '.join(scores)}.")
 
 
 def answer(where: str, noun: str, site: str, score: Score) -> str:

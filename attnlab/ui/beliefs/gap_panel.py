@@ -50,7 +50,7 @@ def draw_gap(
                 "not represented (nats)",
                 gap.not_represented,
                 gap.not_represented_stderr,
-                "Loss minus floor of the predictions that follow from the probed belief.",
+                "Loss of the predictions computed from the probed belief, minus floor.",
             ),
             (
                 "represented, not used (nats)",

@@ -44,8 +44,8 @@ def _draw_steps(process: AbstractGenerator) -> None:
         st.markdown(
             "A probe is an affine map from activations to beliefs. A high R² means that the "
             "belief is an affine function of the activations.\n\n"
-            "This can hold before training: compare the untrained model. Predicting the "
-            "next token may already require it: compare the next-token distribution.\n\n"
+            "This can hold before training: compare the untrained model. It may also follow from "
+            "good predictions alone: compare the R² of the next-token distribution.\n\n"
             "The model may not use it. Steering tests that: it changes the belief in the "
             "activation, and you see whether the prediction follows."
         )

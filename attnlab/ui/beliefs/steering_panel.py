@@ -83,7 +83,7 @@ def draw_steering(
     st.header("Steering", anchor=False)
     st.markdown(
         f"The model has read {process.vocabulary.shorten(tokens)}. Click or drag in the chart of "
-        "exact beliefs: that belief replaces the one in the last activation."
+        "exact beliefs. That belief replaces the one in the activation at the last token."
     )
     left, right = st.columns(2, gap="medium")
     with left:

@@ -23,7 +23,7 @@ _WORK = "enumerate"
 # What each baseline knows. `{word}` is the process's noun for a position.
 _KNOWS = {
     "uniform": "nothing: all tokens equally probable",
-    "unigram": "the token frequencies on the final {word}",
+    "unigram": "the distribution of the predicted {word}, ignoring all earlier ones",
     "order-1": "the last visible {word}",
     "linear": "all visible {word}s, each adding to the log-odds independently",
     "in-context unigram": "how often each token occurred among the visible {word}s",
@@ -93,7 +93,8 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, below=False, word=word)
     st.caption(
         f"No model can have a higher expected accuracy than the {link_to('ceiling')}, or a lower "
-        f"expected loss than the {link_to('floor')}. Each {word} is predicted from those before."
+        f"expected loss than the {link_to('floor')}. Each {word} is predicted from the "
+        f"{word}s before it."
     )
 
 

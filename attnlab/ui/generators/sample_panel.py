@@ -78,7 +78,8 @@ def draw_frequencies(
     exact = "exact" if known.exact else "estimated from a larger sample"
     st.caption(
         f"Grey bars are probabilities ({exact}). Points are frequencies in {counted.size:,} "
-        "sequences, ± one standard error: about two in three lines should touch their bar's end."
+        "sequences, ± one standard error. About two thirds of the error bars should include the "
+        "probability."
     )
 
 

@@ -14,7 +14,7 @@ from attnlab.ui.core.uncertainty import above_uniform_text
 from attnlab.ui.in_context.heads_panel import head_title
 from attnlab.ui.in_context.measures import Course, Measured
 
-_WAYS = {REMOVED: "zeroed", MEAN: "mean attention pattern"}
+_WAYS = {REMOVED: "zeroed", MEAN: "mean pattern"}
 
 
 @panel("The loss without each head", key="without_heads", icon="content_cut")

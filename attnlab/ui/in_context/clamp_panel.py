@@ -90,7 +90,9 @@ def draw_clamp(snapshot: Snapshot, heads: Sequence[HeadScore]) -> None:
         "head held at a fixed pattern (Singh et al. 2024)."
     )
     if not snapshot.history.tests or snapshot.history.changes:
-        st.caption("Train the free run first, without changes of its settings.")
+        st.caption(
+            "First train this run without changing its settings. It is the unclamped (free) run."
+        )
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.selectbox(
@@ -140,7 +142,10 @@ def _draw(clamped: Clamped, free: Curve, state: JobState | None) -> None:
         for place, name in enumerate(names)
     )
     over = f", mean of {len(done)} seeds with 95 % interval" if len(done) > 1 else ""
-    st.caption(f"The loss is halfway between the free run's first and last loss at{over}: {words}.")
+    st.caption(
+        f"Step at which the loss is halfway between the free run's first and last loss{over}: "
+        f"{words}."
+    )
     tables = [
         series_table(name, [step for step, _ in curve], _losses(curve)).assign(seed=more)
         for more, pair in enumerate(pairs)
@@ -191,4 +196,4 @@ def _in_words(steps: Sequence[int | None]) -> str:
     found = student_interval(reached).within(0, np.inf)
     interval = "" if found.low is None else f" ({show_range(*found.ends, places=0)})"
     failed = f", never for {never} of {len(steps)} seeds" if never else ""
-    return f"step {found.mean:,.0f}{interval}{failed}"
+    return f"{found.mean:,.0f}{interval}{failed}"

@@ -61,7 +61,10 @@ def _draw_panel(run: LiveRun) -> None:
 def _draw(snapshot: Snapshot) -> None:
     experiment = snapshot.experiment
     if not has_references(experiment.generator):
-        st.caption("The current run's sequences all have the same rule. Press **Start** to train.")
+        st.caption(
+            "The current run's sequences all have the same rule. Press **Start** to train on the "
+            "selected process."
+        )
         return
     try:
         check_predicts_all(experiment)

@@ -60,10 +60,10 @@ def draw_heads(measured: Measured, course: Course) -> None:
         st.caption("This model has no attention.")
         return
     st.caption(
-        f"The head with the largest share of each kind, such as {link_to('prefix match')}, with "
-        "95 % intervals over sequences. Step 0 is untrained.",
-        help="**Prefix match**: a mean over all tokens that occurred before. **True sources**: a "
-        "mean over the predicted tokens, so it may be larger.",
+        "Each line is the head with the largest share of that kind, such as "
+        f"{link_to('prefix match')}. Bands are 95 % intervals over sequences; step 0 is untrained.",
+        help="**Prefix match** averages over all tokens that occurred before. **True sources** "
+        "averages over the predicted tokens only, so it may be larger.",
     )
     tables = [series_table(_LEARNED.name, course.steps, course.learned())]
     for measure, name in _shown_measures(measured.heads).items():
@@ -171,8 +171,8 @@ def draw_head_table(measured: Measured, course: Course) -> None:
     ]
     st.markdown("**All heads**, untrained → shown step")
     st.caption(
-        "A head is named if its share is at least 0.4, and at least 0.2 above the untrained one. "
-        "± is one standard error.",
+        "A head is called induction (by prefix match) or previous token if that share is at least "
+        "0.4, and 0.2 above untrained. ± is one standard error.",
         help="**Copying**: 1 if attending to a token raises the logit of the same token, −1 if it "
         "lowers it. It is Σλ / Σ|λ| over the eigenvalues of the head's output–value (OV) circuit "
         "(Elhage et al. 2021).",

@@ -102,6 +102,7 @@ def draw_distances(references: References, course: Course) -> None:
     st.markdown("**Which algorithm is it?**")
     changes = list(_changes(references, course))
     first = references.names[course.results[0].found.nearest]
+    first += " at first" * bool(changes)
     nearest = ", ".join([first, *(f"{name} from step {step:,}" for step, name in changes)])
     st.caption(
         f"Nearest {link_to('reference predictor')}: **{nearest}**. KL(reference ‖ model), ± one "

@@ -88,18 +88,18 @@ def _draw_composition(
         # The last head is in the last layer, whose input has the most parts.
         score = heads[
             st.selectbox(
-                "Why does this head",
+                "explain the score of head",
                 range(len(heads)),
                 len(heads) - 1,
                 format_func=lambda at: head_title(heads[at]),
                 key=f"composition_head_{len(heads)}",
-                width=160,
+                width=190,
             )
         ]
         layer, head = score.layer - 1, score.head - 1
         strongest = int(patterns[layer][head, query].argmax())
         key = st.selectbox(
-            "to key",
+            "for key",
             range(query + 1),
             strongest,
             format_func=lambda at: f"{symbols[at]} {at + 1}",

@@ -101,9 +101,9 @@ def _draw_meaning() -> None:
         "although the attention is elsewhere."
     )
     st.caption(
-        "The models come with the program (2,000 steps of 64 sequences). In these maps they read "
-        "the true target so far. Test shares and exact matches are over 500 sources, ± one "
-        "standard error."
+        "These models come with attnlab, trained for 2,000 steps with batches of 64 sequences. In "
+        "these maps they read the true target so far. Test shares and exact matches are over 500 "
+        "sources, ± one standard error."
     )
 
 

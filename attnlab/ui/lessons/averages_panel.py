@@ -73,7 +73,7 @@ def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
         draw_matrix(
             column,
             f"step_{key}",
-            Grid(title, values, "input t", "feature"),
+            Grid(title, values, "position t", "feature"),
             alt=f"{title}: {length} rows of {channels} numbers; the last row starts with "
             f"{values[-1, 0]:.2f}.",
             largest=largest,
@@ -83,7 +83,7 @@ def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
     draw_matrix(
         middle,
         "step_weights",
-        Grid(f"weights of {name}", weights, "query: input t", "key: input up to t", shares=True),
+        Grid(f"weights of {name}", weights, "query: position", "key: position", shares=True),
         alt=f"Weights of {name}: in the last row from {weights[-1].min():.3f} to "
         f"{weights[-1].max():.3f}.",
         meaning="weight",

@@ -104,15 +104,15 @@ def _draw_settings() -> None:
     st.markdown(
         f"Attention adds weights, but they do not explain its success. Width {WIDTHS[-3]} with "
         f"attention has {narrow.parameters:,} weights and sorts "
-        f"{show_percent(_interval(narrow).mean)} of the hands of {HANDS[-1]} cards; width "
-        f"{WIDTHS[-1]} without attention has {alone.parameters:,}. If the state is too narrow for "
-        "the query and the next card, attention does not help. Longer training may improve all of "
-        "these models."
+        f"{show_percent(_interval(narrow).mean)} of the hands of {HANDS[-1]} cards. Width "
+        f"{WIDTHS[-1]} without attention has {alone.parameters:,} weights but sorts only "
+        f"{show_percent(_interval(alone).mean)}. If the state is too narrow for the query and the "
+        "next card, attention does not help. Longer training may improve all of these models."
     )
     st.markdown(
         f"Tests use 2,000 hands. Bars are the {OF_SEEDS}, cut at 0 and 100 %. Training saw "
-        f"{met[0]} of all sources of {HANDS[0]} cards, in which order counts, and {met[1]} of "
-        f"those of {HANDS[1]}."
+        f"{met[0]} of all sources of {HANDS[0]} cards and {met[1]} of those of {HANDS[1]}. Sources "
+        "that differ only in card order count as different."
     )
     count = len(FAMILIES) * len(HANDS) * len(WIDTHS) * SEEDS
     st.caption(

@@ -212,14 +212,14 @@ def draw_equalities(curve: Curve) -> None:
     same = agreement_with_formula(curve.at[:, None], x, curve.sample.y, curve.bandwidth)
     with st.container(key="agreement"):
         st.markdown(
-            f"The weights of the formula and of `attend` differ by at most **{same.float64:.1e}** "
-            f"in float64. In float32, which training uses, they differ by "
+            "The weights of the formula and of attnlab's attention function differ by at most "
+            f"**{same.float64:.1e}** in float64. In float32, which training uses, they differ by "
             f"at most **{same.float32:.1e}**."
         )
         if same.undefined:
             draw_warning(
                 f"At {same.undefined} of {_PLACES} places the formula is 0/0, since all kernel "
-                "values underflow. `attend` subtracts the largest score first and still works.",
+                "values underflow. Attention subtracts the largest score first, so it still works.",
                 icon=":material/exposure_zero:",
             )
     st.markdown(

@@ -56,7 +56,7 @@ _STAGES = {
         r"\alpha_{ti} = \frac{e^{e_{ti}}}{\sum_j e^{e_{tj}}}",
     ),
     "a": (
-        "The context is the sum of the encoder's states, weighted by attention.",
+        "The context a is the sum of the encoder's states, weighted by attention.",
         r"a_t = \sum_i \alpha_{ti}\, s_i",
     ),
     "state": (
@@ -64,8 +64,8 @@ _STAGES = {
         r"h_t = \tanh(y_{t-1} W_x + a_t W_a + b + h_{t-1} W_h)",
     ),
     "letter": (
-        "A softmax of the next state times U. The most probable letter is written, and is the "
-        "input of the next step.",
+        "The softmax of h U + b_u gives the probabilities of the next letter. The most probable "
+        "letter is written, and is the input of the next step.",
         r"p_t = \text{softmax}(h_t U + b_u)",
     ),
 }
@@ -160,9 +160,9 @@ def _grids(stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen) -> list
         return [scores, pattern]
     if stage == "a":
         states = Grid("states s", step.encoded, "source", "component", None, c)
-        return [pattern._replace(column=None), states, row("a", step.context, c)]
+        return [pattern._replace(column=None), states, row("context a", step.context, c)]
     if stage == "state":
-        before = row("a", step.context), row("state h before", step.state)
+        before = row("context a", step.context), row("state h before", step.state)
         return [*before, row("next state h", step.next_state, c)]
     logits, shares = step.logits[None], step.probabilities[None]
     return [

@@ -77,7 +77,7 @@ def _draw_waves(shown: ShownEncoding) -> None:
     length, width = (0, 0) if shown.rows is None else shown.rows.shape
     waves = wavelengths(shown.position, width) if width else None
     if waves is None or not waves.size:
-        st.markdown(f"`{shown.name}` has no wavelengths to draw.")
+        st.markdown(f"`{shown.name}` has no wavelengths to list.")
     else:
         table = {
             "component": np.arange(1, len(waves) + 1),

@@ -37,7 +37,7 @@ _HEIGHT = 330
 # By button: the values that it sets, by the key of the control.
 _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
-        "Blog post, two forms: base 50, d = 5": {
+        "Blog post, as described and as in its code: base 50, d = 5": {
             "pe_length": 50, "pe_width": 5,
             "pe_a": "blog-described", "pe_a_base": 50, "pe_b": "blog-published", "pe_b_base": 50,
         },
@@ -155,11 +155,15 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
     if shown.rows is None:
         if isinstance(shown.position, AbstractScorePosition):
             st.info(
-                f"`{shown.name}` adds no features to the input. It changes the scores: see below.",
+                f"`{shown.name}` adds no vector to the input. It changes the attention scores: see "
+                "below.",
                 icon=":material/arrow_downward:",
             )
         elif shown.name == "none":
-            st.info("No features: all orders look the same.", icon=":material/block:")
+            st.info(
+                "No positional encoding: without a mask, attention cannot see the order.",
+                icon=":material/block:",
+            )
         return
     rows, about = shown.rows, f"{shown.name}, {view}:"
     length, width = rows.shape

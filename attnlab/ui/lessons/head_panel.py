@@ -29,12 +29,12 @@ from attnlab.ui.lessons.kit import draw_options
 _TITLES = {
     "inputs": "**inputs** x, one per row",
     "asking": "**inputs of the queries**",
-    "w_query": ":blue[**W query**]",
-    "w_key": ":red[**W key**]",
-    "w_value": ":green[**W value**]",
-    "b_query": ":blue[**b query**]",
-    "b_key": ":red[**b key**]",
-    "b_value": ":green[**b value**]",
+    "w_query": ":blue[**W_Q**]",
+    "w_key": ":red[**W_K**]",
+    "w_value": ":green[**W_V**]",
+    "b_query": ":blue[**b_Q**]",
+    "b_key": ":red[**b_K**]",
+    "b_value": ":green[**b_V**]",
 }
 _TABLES = ("inputs", "w_query", "w_key", "w_value")
 _BIASES = ("b_query", "b_key", "b_value")

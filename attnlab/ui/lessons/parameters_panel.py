@@ -57,7 +57,7 @@ def draw_parameters(settings: Settings) -> None:
     refused = ", ".join(settings.refused)
     st.caption(
         f"Settings come from Train: process {experiment.generator.name}, vocabulary of {vocab}, "
-        f"length {length}. Each family has the options that are set there."
+        f"length {length}. Each model family uses the options set there."
         + (f" Defaults are used for {refused}, whose settings are invalid." if refused else "")
     )
     left, right = st.columns(2, gap="medium")
@@ -95,7 +95,7 @@ def draw_parameters(settings: Settings) -> None:
     with right:
         names = list(families)
         chosen = names.index(experiment.model.name)
-        name = linked(st.selectbox, "family", names, chosen, key="cost_family", width=180)
+        name = linked(st.selectbox, "model family", names, chosen, key="cost_family", width=180)
         # A list, since its lines wrap; a table would be cut off.
         lines = [
             f"- `{part}`: {f'{formula} = ' if formula else ''}**{count:,}**"
@@ -108,8 +108,8 @@ def draw_parameters(settings: Settings) -> None:
             total = _count(families[name], vocab, length)
             st.markdown(f"**{total:,}** parameters in all at length {length}.")
     st.caption(
-        "Each line is a family; both axes are logarithmic. The dashed line is the length set on "
-        "Train. Parts are named as in the code and summed over layers."
+        "Each line is a model family; both axes are logarithmic. The dashed line is the length set "
+        "on Train. Parts are named as in the code and summed over layers."
     )
 
 

@@ -198,7 +198,7 @@ def _draw_verdicts(found: dict[str, Saturation], place: int) -> None:
             mean, error = mean_and_error(values.surviving[place])
             st.markdown(
                 f"**{name}**, d = {WIDTHS[place]}: {_in_words(mean, '**')} · "
-                f"passes {show_measured(100 * mean, 100 * error)} % of the gradient of a uniform "
+                f"‖J‖ is {show_measured(100 * mean, 100 * error)} % of its value for a uniform "
                 "pattern"
             )
         for name, values in found.items():

@@ -14,9 +14,9 @@ from attnlab.ui.lessons.kit import Grid, bold, draw_grids, number, products, sof
 _ALL = "all"
 _KEY = "step_stage"
 _TEXTS = {
-    "queries": "Each input times :blue[W query] is a query.",
-    "keys": "Each input times :red[W key] is a key.",
-    "values": "Each input times :green[W value] is a value: what it contributes.",
+    "queries": "Each input times :blue[W_Q] is a query.",
+    "keys": "Each input times :red[W_K] is a key.",
+    "values": "Each input times :green[W_V] is a value: what it contributes.",
     "scores": "How well each :blue[query] matches each :red[key].",
     "scaled": "The scores times a factor, so that they do not grow with the width of the head.",
     "masked": "Pairs that may not see each other get −∞, which the softmax turns into exactly 0.",
@@ -98,7 +98,7 @@ def _grids(stage: str, bench: Bench, found: Stages, cell: Cell) -> list[Grid]:
         column = min(cell.component + 1, weight.shape[1])
         return [
             Grid("inputs", rows, kind, "feature", row),
-            Grid(f"W {kind}", weight, "feature", "component", None, column, kind),
+            Grid(f"W_{kind[0].upper()}", weight, "feature", "component", None, column, kind),
             Grid(stage, getattr(found, stage), kind, "component", row, column),
         ]
     if stage == "scores":

@@ -113,8 +113,8 @@ def draw_place(place: SessionLibrary) -> None:
         )
     else:
         where = (
-            "in memory. Runs are kept until the session ends, because this machine's library is "
-            "not in use."
+            "in memory. Runs are kept only until the session ends; they are not saved on this "
+            "machine."
         )
     st.caption(as_message(f"{line}, {where}"))
     if place.problem:

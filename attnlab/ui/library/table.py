@@ -84,7 +84,7 @@ def own_settings(experiment: Experiment) -> str:
     return ", ".join(
         f"{change.label} {change.after}"
         if len(change.after) <= _MOST_LETTERS
-        else f"own {change.label}"
+        else f"custom {change.label}"
         for change in changes_between(plain, experiment)
     )
 
@@ -153,7 +153,7 @@ def draw_filters(choices: Choices) -> Query:
             key="library_text",
             persist_state="session",
             max_chars=200,
-            placeholder="name, note, tag, reason …",
+            placeholder="name, note, tag, error …",
             width=220,
             on_change=_first_page,
         )

@@ -28,7 +28,7 @@ _LAID, _PLAYED = "table_laid", "table_played"
 # Seconds between two tokens of the animation.
 _SECONDS = 0.7
 _WIDTH = 5
-_TRUEST = "best head"
+_TRUEST = "best aligned head"
 
 
 def is_playing() -> bool:
@@ -95,8 +95,8 @@ def _draw(snapshot: Snapshot) -> None:
     if not is_task(task):
         stop_playing()
         st.caption(
-            "The current run has no source to read. Press **Start** to train on the task that "
-            "the controls describe."
+            "The current run is not on a sequence-to-sequence task. Press **Start** to train on "
+            "the task that the controls describe."
         )
         return
     with st.spinner("Building the untrained model …"):
@@ -113,12 +113,12 @@ def _draw(snapshot: Snapshot) -> None:
         laid = draw_player(count)
         way, temperature, unused = _draw_way(task)
         place = st.selectbox(
-            "hand" if task.source_name == "hand" else "source",
+            "hand number" if task.source_name == "hand" else "source number",
             range(len(hands)),
             format_func=lambda place: str(place + 1),
             key="table_hand",
             persist_state="session",
-            width=80,
+            width=110,
         )
         lit = st.container(width="content")
     targets, beams, found = _written(
@@ -201,6 +201,7 @@ def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> n
             key=f"table_lit_{layers}_{heads}",
             persist_state="session",
             width=170,
+            help=f"{_TRUEST}: the head with the most attention on the true alignment.",
         )
     if chosen == _TRUEST:
         true = np.stack([np.asarray(task.true_alignment(jnp.asarray(hand))) for hand in hands])

@@ -35,9 +35,8 @@ def draw_task_choice() -> bool:
     if not isinstance(form, OptionError) and form.generator.writes_target:
         return False
     draw_preset_choice(
-        "**The selected process is not a task.** Choose a task below or under **process**. The "
-        "current run "
-        "stays until you press Start.",
+        "**The selected process is not a sequence-to-sequence task.** Choose a task below or under "
+        "**process**. The current run stays until you press Start.",
         {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target},
     )
     return True
@@ -77,7 +76,7 @@ def draw_task_figures(bench: Bench) -> None:
     floor, bits = task.floor(), math.log2(task.targets())
     st.caption(
         f"Training sees {show_percent(share)} of the {task.sources():,} possible sources, all "
-        f"equally likely. Their targets need {bits:.1f} bits. The best possible loss is "
+        f"equally likely. Identifying a target takes {bits:.1f} bits. The best possible loss is "
         f"{floor:.3g} nats per target token"
         + ("." if floor else ": the source determines the target.")
     )
