@@ -68,7 +68,7 @@ def draw_player(count: int) -> int:
         key=key,
         persist_state="session",
         disabled=is_playing(),
-        width=220,
+        width=185,
         help="Use the arrow keys to move one step, or press Play.",
     )
 
@@ -200,7 +200,7 @@ def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> n
             format_func=lambda each: each if each == _TRUEST else f"L{each[0] + 1} H{each[1] + 1}",
             key=f"table_lit_{layers}_{heads}",
             persist_state="session",
-            width=170,
+            width=180,
             help=f"{_TRUEST}: the head with the most attention on the true alignment.",
         )
     if chosen == _TRUEST:
