@@ -53,8 +53,6 @@ def _filled(folder: Path, count: int) -> float:
     seconds = seconds_of(lambda: library.take_in(data))
     if library.count() != count:
         raise RuntimeError(f"{library.count():,} of {count:,} runs were taken in")
-    for opened in (source, library):
-        opened.close()
     return seconds
 
 
@@ -65,7 +63,7 @@ def _actions(folder: Path) -> dict[str, Callable[[], object]]:
     trained = summary_of(start, "interrupted", None, 1.0)
     filtered = Query(text="run", model="transformer", tag="tag 3", sort="loss", descending=False)
     return {
-        "opening": lambda: Library(folder).close(),
+        "opening": lambda: Library(folder),
         "first page of 50": library.entries,
         "filtered page, by loss": lambda: library.entries(filtered),
         "page found by text": lambda: library.entries(Query(text="7 dotmod")),

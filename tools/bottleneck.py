@@ -39,7 +39,6 @@ def main(*, models_alone: bool) -> None:
     library, began = Library(library_folder(os.environ)), time.perf_counter()
     _write_models(library)
     if models_alone:
-        library.close()
         return
     settings: list[SettingFigures] = []
     for setting in all_settings():
@@ -54,7 +53,6 @@ def main(*, models_alone: bool) -> None:
             f"{model.hidden_size}, exact match {settings[-1].exact_match}",
             flush=True,
         )
-    library.close()
 
 
 def _write_models(library: Library) -> None:

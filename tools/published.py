@@ -42,7 +42,6 @@ def main(workers: int | None) -> None:
             results.append(result)
             seconds = time.perf_counter() - began
             print(f"{len(results)} of {len(runs)}: {result.state}, {seconds:,.0f} s", flush=True)
-    library.close()
     first = {
         dict(setting.options)["process"]: setting.experiment for setting in PARTS["table"].settings
     }

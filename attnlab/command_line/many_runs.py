@@ -85,8 +85,6 @@ def carry_out(
             print(f"run {done:,} of {total:,}: {state}{rest}", file=sys.stderr)
     except LibraryError as error:
         print(f"attnlab: not all runs are in the library. {error}", file=sys.stderr)
-    if library is not None:
-        library.close()
     return results
 
 

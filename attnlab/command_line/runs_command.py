@@ -52,8 +52,6 @@ def keep(result: RunSummary) -> None:
         library.keep(result)
     except (LibraryError, ValueError) as error:
         _warn(error)
-    finally:
-        library.close()
 
 
 def _warn(error: Exception) -> None:
@@ -105,7 +103,6 @@ def run_runs(parsed: dict[str, Any], progress: CommandProgress) -> int:
         finally:
             for problem in library.problems():
                 print(f"attnlab: {problem.text}", file=sys.stderr)
-            library.close()
     except LibraryError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         return 1

@@ -64,12 +64,6 @@ class AbstractGenerator(Options, abc.ABC):
     formula: ClassVar[str] = ""
     tables: ClassVar[tuple[RuleTable, ...]] = ()
 
-    def __init_subclass__(cls) -> None:
-        # Processes written for version 0.2 define these methods by their earlier names.
-        for earlier, name in (("asked", "loss_mask"), ("given", "prompt_length")):
-            if earlier in vars(cls):
-                setattr(cls, name, vars(cls)[earlier])
-
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline | None:
         """Return the rows and columns of table option `name`, given the values of earlier options.

@@ -1,173 +1,82 @@
 """Inspecting a trained model: its predictions, what they depend on, and their quality."""
 
-from attnlab.inspection.ablation import (
-    REPLACEMENTS,
-    Ablation,
-    Effect,
-    ablated_loss,
-    ablations,
-    can_align,
-    effect_of,
-    removals,
-    replacements,
-)
-from attnlab.inspection.attention_by_distance import (
-    AttentionByDistance,
-    attention_by_distance,
-    predicted_decay,
-)
-from attnlab.inspection.belief_gap import BeliefGap, belief_gap
-from attnlab.inspection.belief_probes import (
-    TARGETS,
-    BeliefData,
-    BeliefProbes,
-    belief_data,
-    prepare_probes,
-    probe_all_sites,
-    probe_beliefs,
-    probe_sites,
-)
-from attnlab.inspection.fourier import fourier_circle, fourier_power
-from attnlab.inspection.head_scores import HeadScore, head_scores, role_of
-from attnlab.inspection.lengths import (
-    LossAtLength,
-    check_length,
-    loss_at_length,
-    model_at_length,
-)
-from attnlab.inspection.measures import (
-    MEASURES,
-    Measure,
-    belief_r2,
-    excess_at_double_length,
-    excess_at_fourfold_length,
-    measure_label,
-    measure_of,
-    measures_for,
-    untrained_belief_r2,
-)
-from attnlab.inspection.path_cuts import PathCut, path_cuts
-from attnlab.inspection.predictions import (
-    Comparison,
-    Transitions,
-    compare,
-    confusion,
-    depends_on,
-    final_probs,
-    probs_by_query,
-    transitions,
-)
-from attnlab.inspection.probes import (
-    Probe,
-    ProbeResult,
-    Score,
-    activations,
-    fit_probe,
-    probe,
-    score,
-)
-from attnlab.inspection.quality import (
-    Calibration,
-    LikelihoodRatioTest,
-    Quality,
-    Surprise,
-    calibration,
-    likelihood_ratio_test,
-    quality,
-    surprise,
-)
-from attnlab.inspection.retrieval import inference_kl, retrieval_kl
-from attnlab.inspection.steering import Steered, steer
-from attnlab.inspection.strategies import (
-    References,
-    Strategies,
-    changes_of_nearest,
-    expected_loss,
-    references_of,
-    strategies,
-)
-from attnlab.inspection.targets import SourceInfluence, source_influence
-from attnlab.inspection.what_happened import WhatHappened, in_words, what_happened
-
-__all__ = [
-    "MEASURES",
-    "REPLACEMENTS",
-    "TARGETS",
-    "Ablation",
-    "AttentionByDistance",
-    "BeliefData",
-    "BeliefGap",
-    "BeliefProbes",
-    "Calibration",
-    "Comparison",
-    "Effect",
-    "HeadScore",
-    "LikelihoodRatioTest",
-    "LossAtLength",
-    "Measure",
-    "PathCut",
-    "Probe",
-    "ProbeResult",
-    "Quality",
-    "References",
-    "Score",
-    "SourceInfluence",
-    "Steered",
-    "Strategies",
-    "Surprise",
-    "Transitions",
-    "WhatHappened",
-    "ablated_loss",
-    "ablations",
-    "activations",
-    "attention_by_distance",
-    "belief_data",
-    "belief_gap",
-    "belief_r2",
-    "calibration",
-    "can_align",
-    "changes_of_nearest",
-    "check_length",
-    "compare",
-    "confusion",
-    "depends_on",
-    "effect_of",
-    "excess_at_double_length",
-    "excess_at_fourfold_length",
-    "expected_loss",
-    "final_probs",
-    "fit_probe",
-    "fourier_circle",
-    "fourier_power",
-    "head_scores",
-    "in_words",
-    "inference_kl",
-    "likelihood_ratio_test",
-    "loss_at_length",
-    "measure_label",
-    "measure_of",
-    "measures_for",
-    "model_at_length",
-    "path_cuts",
-    "predicted_decay",
-    "prepare_probes",
-    "probe",
-    "probe_all_sites",
-    "probe_beliefs",
-    "probe_sites",
-    "probs_by_query",
-    "quality",
-    "references_of",
-    "removals",
-    "replacements",
-    "retrieval_kl",
-    "role_of",
-    "score",
-    "source_influence",
-    "steer",
-    "strategies",
-    "surprise",
-    "transitions",
-    "untrained_belief_r2",
-    "what_happened",
-]
+from attnlab.inspection.ablation import REPLACEMENTS as REPLACEMENTS
+from attnlab.inspection.ablation import Ablation as Ablation
+from attnlab.inspection.ablation import Effect as Effect
+from attnlab.inspection.ablation import ablated_loss as ablated_loss
+from attnlab.inspection.ablation import ablations as ablations
+from attnlab.inspection.ablation import can_align as can_align
+from attnlab.inspection.ablation import effect_of as effect_of
+from attnlab.inspection.ablation import removals as removals
+from attnlab.inspection.ablation import replacements as replacements
+from attnlab.inspection.attention_by_distance import AttentionByDistance as AttentionByDistance
+from attnlab.inspection.attention_by_distance import attention_by_distance as attention_by_distance
+from attnlab.inspection.attention_by_distance import predicted_decay as predicted_decay
+from attnlab.inspection.belief_gap import BeliefGap as BeliefGap
+from attnlab.inspection.belief_gap import belief_gap as belief_gap
+from attnlab.inspection.belief_probes import TARGETS as TARGETS
+from attnlab.inspection.belief_probes import BeliefData as BeliefData
+from attnlab.inspection.belief_probes import BeliefProbes as BeliefProbes
+from attnlab.inspection.belief_probes import belief_data as belief_data
+from attnlab.inspection.belief_probes import prepare_probes as prepare_probes
+from attnlab.inspection.belief_probes import probe_all_sites as probe_all_sites
+from attnlab.inspection.belief_probes import probe_beliefs as probe_beliefs
+from attnlab.inspection.belief_probes import probe_sites as probe_sites
+from attnlab.inspection.fourier import fourier_circle as fourier_circle
+from attnlab.inspection.fourier import fourier_power as fourier_power
+from attnlab.inspection.head_scores import HeadScore as HeadScore
+from attnlab.inspection.head_scores import head_scores as head_scores
+from attnlab.inspection.head_scores import role_of as role_of
+from attnlab.inspection.lengths import LossAtLength as LossAtLength
+from attnlab.inspection.lengths import check_length as check_length
+from attnlab.inspection.lengths import loss_at_length as loss_at_length
+from attnlab.inspection.lengths import model_at_length as model_at_length
+from attnlab.inspection.measures import MEASURES as MEASURES
+from attnlab.inspection.measures import Measure as Measure
+from attnlab.inspection.measures import belief_r2 as belief_r2
+from attnlab.inspection.measures import excess_at_double_length as excess_at_double_length
+from attnlab.inspection.measures import excess_at_fourfold_length as excess_at_fourfold_length
+from attnlab.inspection.measures import measure_label as measure_label
+from attnlab.inspection.measures import measure_of as measure_of
+from attnlab.inspection.measures import measures_for as measures_for
+from attnlab.inspection.measures import untrained_belief_r2 as untrained_belief_r2
+from attnlab.inspection.path_cuts import PathCut as PathCut
+from attnlab.inspection.path_cuts import path_cuts as path_cuts
+from attnlab.inspection.predictions import Comparison as Comparison
+from attnlab.inspection.predictions import Transitions as Transitions
+from attnlab.inspection.predictions import compare as compare
+from attnlab.inspection.predictions import confusion as confusion
+from attnlab.inspection.predictions import depends_on as depends_on
+from attnlab.inspection.predictions import final_probs as final_probs
+from attnlab.inspection.predictions import probs_by_query as probs_by_query
+from attnlab.inspection.predictions import transitions as transitions
+from attnlab.inspection.probes import Probe as Probe
+from attnlab.inspection.probes import ProbeResult as ProbeResult
+from attnlab.inspection.probes import Score as Score
+from attnlab.inspection.probes import activations as activations
+from attnlab.inspection.probes import fit_probe as fit_probe
+from attnlab.inspection.probes import probe as probe
+from attnlab.inspection.probes import score as score
+from attnlab.inspection.quality import Calibration as Calibration
+from attnlab.inspection.quality import LikelihoodRatioTest as LikelihoodRatioTest
+from attnlab.inspection.quality import Quality as Quality
+from attnlab.inspection.quality import Surprise as Surprise
+from attnlab.inspection.quality import calibration as calibration
+from attnlab.inspection.quality import likelihood_ratio_test as likelihood_ratio_test
+from attnlab.inspection.quality import quality as quality
+from attnlab.inspection.quality import surprise as surprise
+from attnlab.inspection.retrieval import inference_kl as inference_kl
+from attnlab.inspection.retrieval import retrieval_kl as retrieval_kl
+from attnlab.inspection.steering import Steered as Steered
+from attnlab.inspection.steering import steer as steer
+from attnlab.inspection.strategies import References as References
+from attnlab.inspection.strategies import Strategies as Strategies
+from attnlab.inspection.strategies import changes_of_nearest as changes_of_nearest
+from attnlab.inspection.strategies import expected_loss as expected_loss
+from attnlab.inspection.strategies import references_of as references_of
+from attnlab.inspection.strategies import strategies as strategies
+from attnlab.inspection.targets import SourceInfluence as SourceInfluence
+from attnlab.inspection.targets import source_influence as source_influence
+from attnlab.inspection.what_happened import WhatHappened as WhatHappened
+from attnlab.inspection.what_happened import in_words as in_words
+from attnlab.inspection.what_happened import what_happened as what_happened

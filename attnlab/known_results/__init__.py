@@ -6,7 +6,6 @@ from attnlab.known_results import (
     attention_decay,
     belief_mess3,
     belief_rrxor,
-    blog_post,
     bottleneck,
     causal_tree,
     grokking,
@@ -17,33 +16,17 @@ from attnlab.known_results import (
     tied_unembedding,
     train_short,
 )
-from attnlab.known_results.entry import (
-    AGREES,
-    DISAGREES,
-    OPEN,
-    Check,
-    KnownResult,
-    Numbers,
-    Plot,
-    Verdict,
-    overall,
-    verdict_on,
-)
-
-__all__ = [
-    "AGREES",
-    "DISAGREES",
-    "KNOWN_RESULTS",
-    "OPEN",
-    "Check",
-    "KnownResult",
-    "Numbers",
-    "Plot",
-    "Verdict",
-    "blog_post",
-    "overall",
-    "verdict_on",
-]
+from attnlab.known_results import blog_post as blog_post
+from attnlab.known_results.entry import AGREES as AGREES
+from attnlab.known_results.entry import DISAGREES as DISAGREES
+from attnlab.known_results.entry import OPEN as OPEN
+from attnlab.known_results.entry import Check as Check
+from attnlab.known_results.entry import KnownResult as KnownResult
+from attnlab.known_results.entry import Numbers as Numbers
+from attnlab.known_results.entry import Plot as Plot
+from attnlab.known_results.entry import Verdict as Verdict
+from attnlab.known_results.entry import overall as overall
+from attnlab.known_results.entry import verdict_on as verdict_on
 
 KNOWN_RESULTS = MappingProxyType(
     {

@@ -1,8 +1,4 @@
 """Runs and other jobs in background threads, and their queue."""
 
 # For scripts.
-from attnlab.live.live_run import LiveRun
-
-__all__ = [
-    "LiveRun",
-]
+from attnlab.live.live_run import LiveRun as LiveRun

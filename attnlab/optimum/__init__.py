@@ -3,66 +3,32 @@
 import sys
 import types
 
-from attnlab.optimum.baselines import Baseline, ladder
-from attnlab.optimum.best import Best, Optimum, entropy, next_token, optimum, sequence_log_prob
-from attnlab.optimum.dependence import (
-    Dependence,
-    dependence,
-    influence,
-    informative_positions,
-    possible_pasts,
-    token_marginals,
-    true_influence,
-)
-from attnlab.optimum.frequencies import (
-    Agreement,
-    Counted,
-    Frequencies,
-    agreement,
-    count_frequencies,
-    counted,
-    frequencies,
-)
-from attnlab.optimum.levels import FEW_BELIEFS
-from attnlab.optimum.own_baselines import own_baselines
-from attnlab.optimum.rate import EntropyRate, entropy_rate
-
-# Earlier names that existing scripts use; pages showed the first one in code to copy.
-next_day = next_token
-informative_days = informative_positions
-Rung = Baseline
-
-__all__ = [
-    "FEW_BELIEFS",
-    "Agreement",
-    "Baseline",
-    "Best",
-    "Counted",
-    "Dependence",
-    "EntropyRate",
-    "Frequencies",
-    "Optimum",
-    "Rung",
-    "agreement",
-    "count_frequencies",
-    "counted",
-    "dependence",
-    "entropy",
-    "entropy_rate",
-    "frequencies",
-    "influence",
-    "informative_days",
-    "informative_positions",
-    "ladder",
-    "next_day",
-    "next_token",
-    "optimum",
-    "own_baselines",
-    "possible_pasts",
-    "sequence_log_prob",
-    "token_marginals",
-    "true_influence",
-]
+from attnlab.optimum.baselines import Baseline as Baseline
+from attnlab.optimum.baselines import ladder as ladder
+from attnlab.optimum.best import Best as Best
+from attnlab.optimum.best import Optimum as Optimum
+from attnlab.optimum.best import entropy as entropy
+from attnlab.optimum.best import next_token as next_token
+from attnlab.optimum.best import optimum as optimum
+from attnlab.optimum.best import sequence_log_prob as sequence_log_prob
+from attnlab.optimum.dependence import Dependence as Dependence
+from attnlab.optimum.dependence import dependence as dependence
+from attnlab.optimum.dependence import influence as influence
+from attnlab.optimum.dependence import informative_positions as informative_positions
+from attnlab.optimum.dependence import possible_pasts as possible_pasts
+from attnlab.optimum.dependence import token_marginals as token_marginals
+from attnlab.optimum.dependence import true_influence as true_influence
+from attnlab.optimum.frequencies import Agreement as Agreement
+from attnlab.optimum.frequencies import Counted as Counted
+from attnlab.optimum.frequencies import Frequencies as Frequencies
+from attnlab.optimum.frequencies import agreement as agreement
+from attnlab.optimum.frequencies import count_frequencies as count_frequencies
+from attnlab.optimum.frequencies import counted as counted
+from attnlab.optimum.frequencies import frequencies as frequencies
+from attnlab.optimum.levels import FEW_BELIEFS as FEW_BELIEFS
+from attnlab.optimum.own_baselines import own_baselines as own_baselines
+from attnlab.optimum.rate import EntropyRate as EntropyRate
+from attnlab.optimum.rate import entropy_rate as entropy_rate
 
 
 class _CallablePackage(types.ModuleType):

@@ -54,11 +54,6 @@ class Optimum:
     in_loss: Best | None = None
 
     @property
-    def per_day(self) -> tuple[Best, ...]:
-        """The earlier name of `by_position`, for existing scripts."""
-        return self.by_position
-
-    @property
     def final(self) -> Best:
         """The best prediction of the tested tokens: the floor and the ceiling of a run.
 

@@ -115,11 +115,6 @@ class RunSummary:
             object.__setattr__(self, field, value)
 
     @property
-    def result(self) -> "RunSummary":
-        """The summary itself. Deprecated: entries of a library once had their numbers here."""
-        return self
-
-    @property
     def diverged(self) -> bool:
         """Whether the run failed because it diverged, which it would do again, not by an error."""
         return self.state == "failed" and LOWER_RATE in self.reason

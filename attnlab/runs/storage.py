@@ -6,17 +6,10 @@ place in the tree, such as `state.model.tokens`; `losses` are those of all steps
 has a leading axis for the checkpoints. `by_position.losses` are the losses and standard errors of
 the tests at `by_position.steps`: first of the mean, then of each of `by_position.positions`. They
 are present if the tests have losses by position.
-
-Files of versions 1 and 2 can still be read. They begin with `attnlab run ` and the version; version
-2 then has a line with the SHA-256 of the rest. Then follow a line of JSON, which also lists the
-arrays in the order of the tree, and their bytes, little-endian. In version 1 the JSON has the
-SHA-256 of the arrays, and lists those of every checkpoint.
 """
 
-import dataclasses
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,8 +24,7 @@ from jaxtyping import PyTree
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.records import UnregisteredError
-from attnlab.models.transformer_layer import TransformerLayer
-from attnlab.runs.history import History, Versions, current_versions
+from attnlab.runs.history import History, current_versions
 from attnlab.runs.run_file_header import (
     MOST_HEADER_BYTES,
     REMEDY,
@@ -46,7 +38,7 @@ from attnlab.training.experiment import Experiment, abstract_state, to_json
 from attnlab.training.steps import TrainState
 
 VERSION = 3
-# For all versions; the largest files that attnlab writes have some tens of megabytes.
+# The largest files that attnlab writes have some tens of megabytes.
 MOST_FILE_BYTES = 1_000_000_000
 # Names, types and shapes of the largest model's arrays take a quarter of it.
 _MOST_NAMES_BYTES = 1_000_000
@@ -64,16 +56,6 @@ class Run(NamedTuple):
     experiment: Experiment
     state: TrainState
     history: History
-
-
-class _Opened(NamedTuple):
-    """A file's header and its arrays: by name, or in versions 1 and 2 as a list and bytes."""
-
-    header: Header
-    arrays: Mapping[str, np.ndarray] | None = None
-    listed: Any = None
-    payload: bytes = b""
-    lists_checkpoints: bool = False
 
 
 def to_bytes(run: Run) -> bytes:
@@ -111,11 +93,8 @@ def from_bytes(data: bytes) -> Run:
             not those of a run, or if a class is not registered.
     """
     with _described():
-        opened = _opened(data)
-        form = abstract_state(opened.header.experiment)
-        if opened.arrays is None:
-            return _run_of_old(opened, form)
-        return _run(opened.header, form, opened.arrays)
+        header, arrays = _opened(data)
+        return _run(header, abstract_state(header.experiment), arrays)
 
 
 def header_of(data: bytes) -> Header:
@@ -125,7 +104,7 @@ def header_of(data: bytes) -> Header:
         RunFileError: As in `from_bytes`.
     """
     with _described():
-        return _opened(data).header
+        return _opened(data)[0]
 
 
 def is_run_file(beginning: bytes) -> bool:
@@ -176,10 +155,11 @@ def _described() -> Iterator[None]:
         raise RunFileError("The parts of this run file contradict each other.") from error
 
 
-def _opened(data: bytes) -> _Opened:
+def _opened(data: bytes) -> tuple[Header, dict[str, np.ndarray]]:
     """Check the bytes, and read the header."""
     if data.startswith(_OLD):
-        return _opened_old(data)
+        problem = "This run file is older than the first release of attnlab."
+        raise RunFileError(problem, "Train the run again.")
     if not is_run_file(data):
         raise RunFileError("This is not a run file of attnlab.")
     size = int.from_bytes(data[:_SIZE_BYTES], "little")
@@ -202,7 +182,7 @@ def _opened(data: bytes) -> _Opened:
         name: np.frombuffer(entry["data"], _TYPES[entry["dtype"]]).reshape(entry["shape"])
         for name, entry in safetensors.deserialize(data)
     }
-    return _Opened(read_header(record, *arrays["losses"].shape), arrays)
+    return read_header(record, *arrays["losses"].shape), arrays
 
 
 _TYPES = {
@@ -295,94 +275,3 @@ def _fill(form: PyTree, leaves: list[np.ndarray]) -> PyTree:
 
 def _only_arrays(tree: PyTree, *, inverse: bool = False) -> PyTree:
     return eqx.filter(tree, lambda leaf: hasattr(leaf, "dtype"), inverse=inverse)
-
-
-def _opened_old(data: bytes) -> _Opened:
-    first, version = data[: len(_OLD) + 2], data[len(_OLD) : len(_OLD) + 2]
-    if version not in (b"1\n", b"2\n"):
-        raise RunFileError("This is not a run file of attnlab.")
-    is_first = version == b"1\n"
-    start = len(first) + (0 if is_first else len(_NO_CHECKSUM) + 1)
-    end = data.find(b"\n", start, start + MOST_HEADER_BYTES + 1)
-    if end < 0:
-        raise RunFileError("The header of this run file is cut off or too long.")
-    record = json.loads(data[start:end])
-    written = f"{record.pop('sha256')}\n".encode() if is_first else data[len(first) : start]
-    signed = memoryview(data)[end + 1 if is_first else start :]
-    if f"{hashlib.sha256(signed).hexdigest()}\n".encode() != written:
-        raise RunFileError(_DAMAGED)
-    # Newer parts.
-    missing = {"changes": []} if is_first else {}
-    record = {"versions": Versions(), **missing, **record}
-    listed = record.pop("arrays")
-    (steps,) = {name: shape for name, _, shape in listed}["losses"]
-    header = read_header(record, steps)
-    return _Opened(header, None, listed, data[end + 1 :], is_first)
-
-
-def _run_of_old(opened: _Opened, now: TrainState) -> Run:
-    """Name the arrays of an older file by their places in the tree."""
-    header = opened.header
-    losses = jax.ShapeDtypeStruct((header.steps,), np.float32)
-    # As texts, in which 1, 1.0 and true differ.
-    text = json.dumps(opened.listed)
-    for form in (now, _with_normalisations(now, 2)):
-        forms = _numbered("state", form) | {"losses": losses}
-        every = dict(forms)
-        for step in header.checkpoints:
-            every |= _numbered(f"checkpoint {step}", form.model)
-        shown = every if opened.lists_checkpoints else forms
-        listed = [[name, _type(leaf).str, list(leaf.shape)] for name, leaf in shown.items()]
-        if text == json.dumps(listed):
-            break
-    else:
-        raise RunFileError("The arrays in this run file belong to another model.")
-    arrays, offset = {}, 0
-    for name, leaf in every.items():
-        kind, size = _type(leaf), math.prod(leaf.shape)
-        if offset + size * kind.itemsize > len(opened.payload):
-            raise RunFileError("This run file has fewer arrays than its header says.")
-        array = np.frombuffer(opened.payload, dtype=kind, count=size, offset=offset)
-        arrays[name] = array.reshape(leaf.shape)
-        offset += array.nbytes
-    if offset != len(opened.payload):
-        raise RunFileError("This run file has extra bytes.")
-
-    def tree(name: str, form: PyTree) -> PyTree:
-        """Return a tree of NumPy arrays, without what models no longer have."""
-        names = _numbered(name, form)
-        structure = jax.tree.structure(_only_arrays(form))
-        filled = jax.tree.unflatten(structure, [arrays[each] for each in names])
-        return _with_normalisations(filled, 1)
-
-    found = {**_named("state", tree("state", form)), "losses": arrays["losses"]}
-    models = [tree(f"checkpoint {step}", form.model) for step in header.checkpoints]
-    models = [_named("checkpoints", model) for model in models]
-    for name in models[0] if models else ():
-        found[name] = np.stack([model[name] for model in models])
-    return _run(header, now, found)
-
-
-def _numbered(name: str, tree: PyTree) -> dict[str, Any]:
-    return {f"{name} {i}": leaf for i, leaf in enumerate(jax.tree.leaves(_only_arrays(tree)))}
-
-
-def _type(leaf: Any) -> np.dtype:
-    return np.dtype(leaf.dtype).newbyteorder("<")
-
-
-def _with_normalisations(tree: PyTree, count: int) -> PyTree:
-    """Give every transformer layer without an MLP this many normalisations.
-
-    Older files have a second one there, which no model uses.
-    """
-
-    def is_layer(node: Any) -> bool:
-        return isinstance(node, TransformerLayer)
-
-    def changed(node: Any) -> Any:
-        if not is_layer(node) or node.mlp is not None or node.normalisations is None:
-            return node
-        return dataclasses.replace(node, normalisations=(node.normalisations * 2)[:count])
-
-    return jax.tree.map(changed, tree, is_leaf=is_layer)

@@ -84,15 +84,13 @@ def evaluate(
     loss_mask: Bool[Array | np.ndarray, "size positions"] | None = None,
     exact: Float[np.ndarray, " size"] | None = None,
     by_position: bool = False,
-    given: int = 0,
-    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Evaluation:
     """Return loss and accuracy of predicting the final token, at the readout, on test sequences.
 
     A `loss_mask`, such as `Setup.loss_mask`, selects other tokens, each predicted from the tokens
     before it. The results are then means over tokens, with errors over sequences. A `prompt_length`
     is a mask of all tokens after the prompt. `exact` are the `exact_losses` of the sequences; the
-    `excess` is computed from them. `given` and `asked` are earlier names of length and mask.
+    `excess` is computed from them.
 
     With a mask the result has the losses `by_position`. Without one they are requested by this
     argument, and measured on the first 250 sequences, or on fewer if these are long.
@@ -100,9 +98,8 @@ def evaluate(
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
     away from 0 and 1, so that it is never zero.
     """
-    loss_mask = asked if loss_mask is None else loss_mask
-    if prompt := prompt_length or given:
-        loss_mask = np.broadcast_to(np.arange(sequences.shape[1]) >= prompt, sequences.shape)
+    if prompt_length:
+        loss_mask = np.broadcast_to(np.arange(sequences.shape[1]) >= prompt_length, sequences.shape)
     if loss_mask is None:
         found = _figures(*(each := outcomes(model, sequences, readout=readout)))
         if by_position:

@@ -19,7 +19,6 @@ from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov, loss
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.models.base import readout_position
 from attnlab.training.evaluation import exact_losses
-from attnlab.training.optimisers import SCHEDULES, Adam
 from attnlab.training.sources import (
     AbstractSource,
     FreshSource,
@@ -175,25 +174,8 @@ def from_json_record(record: Any) -> Experiment:
             "Use a file or link of this version, or update attnlab",
         )
     plain = {name: value for name, value in record.items() if name != "version"}
-    training = plain.get("training")
-    # Earlier versions named the training after its only optimiser.
-    if isinstance(training, dict) and training.get("name") == Adam.name:
-        training = plain["training"] = {**training, "name": Training.name}
-    # Earlier versions wrote a schedule as a text, with the warm-up as a separate option.
-    if isinstance(training, dict) and isinstance(training.get("schedule"), str):
-        plain["training"] = _with_schedule(training)
     registry = {Experiment.name: Experiment}
     return from_record(registry, plain, option_name="experiment")
-
-
-def _with_schedule(training: dict[str, Any]) -> dict[str, Any]:
-    """Convert the record of a training whose schedule is a text to the current form."""
-    rest, schedule = dict(training), {"name": training["schedule"]}
-    kind, has_warm_up = SCHEDULES.get(training["schedule"]), "warm_up" in training
-    warm_up = rest.pop("warm_up", None)
-    if has_warm_up and kind is not None and "warm_up" in options_of(kind):
-        schedule["warm_up"] = warm_up
-    return {**rest, "schedule": schedule}
 
 
 def _refuse_constant(text: str) -> None:

@@ -46,9 +46,6 @@ def evaluation_plan(steps: int) -> EvaluationPlan:
     )
 
 
-# The earlier names, for existing scripts.
-Schedule, schedule = EvaluationPlan, evaluation_plan
-
 # What the reasons of all runs that diverged say.
 LOWER_RATE = "The likely remedy: lower `learning_rate`"
 

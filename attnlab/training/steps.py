@@ -126,13 +126,9 @@ class Training(Options):
         choices=tuple(LOSS_TOKENS),
     )
 
-    # Not an option: earlier scripts name the schedule as text, with its warm-up separately.
-    warm_up: float | None = dataclasses.field(default=None, repr=False, compare=False)
-
     def __post_init__(self):
         if isinstance(self.schedule, str) and self.schedule in SCHEDULES:
-            object.__setattr__(self, "schedule", schedule_of(self.schedule, self.warm_up))
-        object.__setattr__(self, "warm_up", None)
+            object.__setattr__(self, "schedule", SCHEDULES[self.schedule]())
         super().__post_init__()
         if self.scheduled_sampling and self.loss != "next":
             problem = f"the loss '{self.loss}' does not include every token of a target"
@@ -158,14 +154,6 @@ class Training(Options):
                 f"more than the cap of {cap:,} for a full batch",
                 "Choose a smaller set, or minibatches",
             )
-
-
-def schedule_of(name: str, warm_up: float | None = None) -> AbstractSchedule:
-    """Return the schedule of that name, with the separate warm-up of earlier records."""
-    kind = SCHEDULES[name]
-    if warm_up is None or "warm_up" not in options_of(kind):
-        return kind()
-    return kind(warm_up=warm_up)
 
 
 # A run can continue with other values of these: nothing that it has learned depends on them.

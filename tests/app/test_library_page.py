@@ -32,9 +32,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def library(folder):
     """The same, opened as another program does."""
-    library = Library(folder)
-    yield library
-    library.close()
+    return Library(folder)
 
 
 @pytest.fixture
@@ -244,7 +242,6 @@ def test_a_library_that_cannot_be_opened_stops_nothing(broken, folder, app, page
     assert _names(app) == ["attention"]
     library = Library(folder)
     assert library.count() == 1
-    library.close()
 
 
 class TestContinue:
@@ -331,9 +328,7 @@ class TestHosted:
 def _archive(*results):
     library = Library(None)
     numbers = [library.keep(result) for result in results]
-    data = library.export(numbers)
-    library.close()
-    return data
+    return library.export(numbers)
 
 
 def test_a_file_of_runs_and_a_run_file_are_taken_in(library):
@@ -342,7 +337,7 @@ def test_a_file_of_runs_and_a_run_file_are_taken_in(library):
     assert library.run_of(2).experiment.seed == 2
     taken = _taken_in(library, to_bytes(run_of(seed=3)))
     assert taken.added == (3,)
-    assert library.entry(3).result.state == "done"
+    assert library.entry(3).state == "done"
     with pytest.raises(ValueError, match="not an attnlab file of runs"):
         _taken_in(library, b"a photograph")
     with pytest.raises(ValueError, match="damaged or cut off"):

@@ -37,9 +37,7 @@ def quickly_compiled():
 @pytest.fixture
 def library(tmp_path):
     """One in a folder of its own."""
-    opened = Library(tmp_path / "library")
-    yield opened
-    opened.close()
+    return Library(tmp_path / "library")
 
 
 @pytest.fixture

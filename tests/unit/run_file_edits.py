@@ -1,33 +1,23 @@
-"""Run files of all versions taken apart, and ways to spoil one of `STEPS` steps."""
+"""Run files taken apart, and ways to spoil one of `STEPS` steps."""
 
 import hashlib
 import json
 
-import equinox as eqx
-import jax
 import numpy as np
 
 from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
-from attnlab.runs.storage import from_bytes
 
 STEPS = 3
-VERSIONS = (1, 2, 3)
 # The second where a name is none of a registry.
 REMEDIES = ("Choose a file that attnlab saved.", "or choose another file.")
 _KINDS = {"F32": "<f4", "I32": "<i4"}
 
 
 def parts_of(data):
-    """The version of a run file, its header with the list of arrays, and its payload.
+    """The header of a run file with the list of arrays, and its payload.
 
-    The header of version 3 has where each of the `arrays` is in the payload, as `offsets`.
+    The header has where each of the `arrays` is in the payload, as `offsets`.
     """
-    if data.startswith(b"attnlab run 1\n"):
-        _, line, payload = data.split(b"\n", 2)
-        return 1, json.loads(line), payload
-    if data.startswith(b"attnlab run 2\n"):
-        _, _, line, payload = data.split(b"\n", 3)
-        return 2, json.loads(line), payload
     start = 8 + int.from_bytes(data[:8], "little")
     entries = json.loads(data[8:start])
     header = json.loads(entries.pop("__metadata__")["attnlab"])
@@ -35,23 +25,11 @@ def parts_of(data):
     assert len(header.pop("sha256")) == 64
     header["arrays"] = [[n, _KINDS[e["dtype"]], e["shape"]] for n, e in entries.items()]
     header["offsets"] = [entry["data_offsets"] for entry in entries.values()]
-    return 3, header, data[start:]
+    return header, data[start:]
 
 
-def joined(version, header, payload):
+def joined(header, payload):
     """The run file of these parts, with the checksum that they have; `header` may be a text."""
-    if version == 3:
-        return _joined(header, payload)
-    if version == 1 and isinstance(header, dict):
-        header = {**header, "sha256": hashlib.sha256(payload).hexdigest()}
-    text = header if isinstance(header, str) else json.dumps(header)
-    rest = text.encode() + b"\n" + payload
-    if version == 1:
-        return b"attnlab run 1\n" + rest
-    return b"attnlab run 2\n" + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
-
-
-def _joined(header, payload):
     if isinstance(header, str):
         try:
             header = json.loads(header)
@@ -78,49 +56,11 @@ def _sealed(text, entries, payload):
     return data.replace(b"0" * 64, checksum, 1)
 
 
-def arrays_of(header):
-    """Name, type and shape of every array in the payload, in order; of any version."""
-    arrays = list(header["arrays"])
-    if any(name.startswith("checkpoint") for name, _, _ in arrays):
-        return arrays
-    # Adam's state has the arrays of the model thrice, and two counts.
-    leaves = (len(arrays) - 1 - 2) // 3
-    for step in header["checkpoints"]:
-        model = enumerate(arrays[:leaves])
-        arrays += [[f"checkpoint {step} {i}", kind, shape] for i, (_, kind, shape) in model]
-    return arrays
-
-
-def in_version(version, data):
-    """A run file of version 3 in another version."""
-    if version == 3:
-        return data
-    run = from_bytes(data)
-    _, header, _ = parts_of(data)
-    trees = {"state": run.state}
-    trees |= {f"checkpoint {step}": model for step, model in run.history.checkpoints}
-    arrays = {}
-    for name, tree in trees.items():
-        leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
-        arrays |= {f"{name} {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        if name == "state":
-            arrays["losses"] = run.history.losses
-    del header["offsets"]
-    header["arrays"] = [
-        [name, f"<{array.dtype.kind}{array.dtype.itemsize}", list(array.shape)]
-        for name, array in arrays.items()
-        if version == 1 or not name.startswith("checkpoint")
-    ]
-    return joined(version, header, b"".join(array.tobytes() for array in arrays.values()))
-
-
 def _entry(header, name):
-    """The place of an array by its name in version 2, of whatever version the header is."""
-    names = [entry[0] for entry in arrays_of(header)]
-    if name in names:
-        return names.index(name)
-    kind, number = name.split()[0], int(name.split()[-1])
-    return [place for place, each in enumerate(names) if each.startswith(kind)][number]
+    """The place of an array: of the losses, or as a number among those whose names begin so."""
+    kind, _, number = name.partition(" ")
+    names = [entry[0] for entry in header["arrays"]]
+    return [place for place, each in enumerate(names) if each.startswith(kind)][int(number or 0)]
 
 
 def edited(change):
@@ -140,11 +80,8 @@ def overwritten(name, value):
 
     def edit(header, payload):
         place, found = _entry(header, name), bytearray(payload)
-        sizes = [int(np.prod(shape)) * int(kind[-1]) for _, kind, shape in arrays_of(header)]
-        ends = np.cumsum(sizes)
-        spans = header.get("offsets") or list(zip(ends - sizes, ends, strict=True))
-        begin, end = spans[place]
-        kind = arrays_of(header)[place][1]
+        begin, end = header["offsets"][place]
+        kind = header["arrays"][place][1]
         found[begin:end] = np.full((end - begin) // int(kind[-1]), value, dtype=kind).tobytes()
         return header, bytes(found)
 
@@ -171,7 +108,7 @@ EDITS = {
     ),
     "losses nan": overwritten("losses", np.nan),
     "weights nan": overwritten("state 1", np.nan),
-    "checkpoint nan": overwritten(f"checkpoint {STEPS} 1", np.nan),
+    "checkpoint nan": overwritten("checkpoint 1", np.nan),
     "optimiser nan": overwritten("state 9", np.nan),
     "other model": edited(lambda h: h["experiment"].update(model={"name": "linear"})),
     "wider model": edited(lambda h: h["experiment"]["model"].update(d_attn=3)),

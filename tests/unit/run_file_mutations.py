@@ -1,8 +1,8 @@
 """Run files by an attacker who knows the format, read with little memory and time.
 
-`python -m tests.unit.run_file_mutations FILE` reads mutations of a run file of version 1, and of
-the same run in later versions. It names each before reading it, and ends by a signal or an error
-at the first that is neither a run nor refused as it ought to be.
+`python -m tests.unit.run_file_mutations FILE` reads mutations of a run file. It names each before
+reading it, and ends by a signal or an error at the first that is neither a run nor refused as it
+ought to be.
 """
 
 import json
@@ -19,7 +19,7 @@ from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
 from attnlab.runs.storage import MOST_HEADER_BYTES, RunFileError, from_bytes, to_bytes
-from tests.unit.run_file_edits import REMEDIES, VERSIONS, in_version, joined, parts_of
+from tests.unit.run_file_edits import REMEDIES, joined, parts_of
 
 MEMORY = 200_000_000
 SECONDS = 2.0
@@ -147,21 +147,17 @@ def variants_of(header: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def files(data: bytes) -> Iterator[tuple[str, bytes]]:
     """The mutated files, each with its name."""
     chance = random.Random(0)
-    for version in VERSIONS:
-        _, header, payload = parts_of(in_version(version, data))
-        alone = list(mutations_of(header))
-        # All versions have the same experiment, which takes most of the time.
-        odd = [m for m in alone if version == 3 or m.path[0] != "experiment" or not m.path[1:]]
-        cases = [(header, (mutation,)) for mutation in odd]
-        cases += [(header, chance.sample(alone, 2)) for _ in range(PAIRS)]
-        for variant in variants_of(header) if version == 3 else ():
-            parts = (("generator",), ("model",))
-            varied = [m for m in mutations_of(variant) if m.path[1:2] in parts]
-            cases += [(variant, (mutation,)) for mutation in chance.sample(varied, VARIED)]
-        for start, mutations in cases:
-            text = json.dumps(changed(start, *mutations)).replace("Infinity", "1e999")
-            changes = "; ".join(f"{m.path} {repr(m)[-80:]}" for m in mutations)
-            yield f"version {version}: {changes}", joined(version, text, payload)
+    header, payload = parts_of(data)
+    alone = list(mutations_of(header))
+    cases = [(header, (mutation,)) for mutation in alone]
+    cases += [(header, chance.sample(alone, 2)) for _ in range(PAIRS)]
+    for variant in variants_of(header):
+        parts = (("generator",), ("model",))
+        varied = [m for m in mutations_of(variant) if m.path[1:2] in parts]
+        cases += [(variant, (mutation,)) for mutation in chance.sample(varied, VARIED)]
+    for start, mutations in cases:
+        text = json.dumps(changed(start, *mutations)).replace("Infinity", "1e999")
+        yield "; ".join(f"{m.path} {repr(m)[-80:]}" for m in mutations), joined(text, payload)
 
 
 def check(file: bytes) -> bool:
@@ -185,9 +181,7 @@ def check(file: bytes) -> bool:
 
 def main(path: str) -> None:
     """Read all mutations of the file with limited memory, each in limited time."""
-    old = Path(path).read_bytes()
-    data = to_bytes(from_bytes(old))
-    assert check(old)
+    data = Path(path).read_bytes()
     assert check(data)
     status = Path("/proc/self/status").read_text(encoding="ascii")
     size = int(status.split("VmSize:")[1].split()[0]) * 1024

@@ -1,19 +1,15 @@
-"""Scripts that version 0.1.0 wrote, and code that it showed, still run and give its figures."""
+"""Scripts that the app wrote, and code that it showed, still run and give the same figures."""
 
 import importlib
 import runpy
 from pathlib import Path
 
-import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
 
-import attnlab
-from attnlab import Copy, Experiment, Markov, Training, evaluate, prepare
 from attnlab.generators import sample
 from attnlab.optimum import optimum
-from attnlab.runs.run_summary import RunSummary
 
 _FOLDER = Path(__file__).with_name("frozen_scripts")
 # Loss, accuracy and their standard errors, as that version gave them on a CPU. The error of the
@@ -32,25 +28,6 @@ FIGURES = {
         0.538,
         0.02229600861,
     ),
-}
-EARLIER_NAMES = {
-    "attention.head": "attnlab.attention",
-    "changes": "attnlab.training.changes",
-    "experiment": "attnlab.training.experiment",
-    "geometry": "attnlab.lessons.geometry",
-    "kernel_regression": "attnlab.lessons.kernel_regression",
-    "learned_kernel": "attnlab.lessons.learned_kernel",
-    "models.edits": "attnlab.models.inside",
-    "models.initialisation": "attnlab.models.parts",
-    "number_text": "attnlab.configuration.number_text",
-    "options": "attnlab.configuration.options",
-    "positions.base": "attnlab.positions",
-    "regression_data": "attnlab.lessons.regression_data",
-    "saturation": "attnlab.lessons.saturation",
-    "scores": "attnlab.attention",
-    "stages": "attnlab.lessons.stages",
-    "sweep": "attnlab.lessons.sweep",
-    "vocabulary": "attnlab.generators.vocabulary",
 }
 
 
@@ -72,56 +49,6 @@ def test_a_frozen_generator_works():
     turns = run_frozen("own_generator.py")["Turns"](noise=0.2)
     assert optimum(turns, 5).final.accuracy == pytest.approx(0.8)
     assert sample(turns, key=jr.key(0), size=3, length=5).shape == (3, 5)
-
-
-@pytest.mark.parametrize("earlier", EARLIER_NAMES)
-def test_a_module_by_its_earlier_name_is_the_same_module(earlier):
-    module = importlib.import_module(EARLIER_NAMES[earlier])
-    assert importlib.import_module(f"attnlab.{earlier}") is module
-
-
-@pytest.mark.parametrize(
-    ("earlier", "kind"),
-    [
-        ("attnlab.Look", attnlab.EvaluationEvent),
-        ("attnlab.training.loop.Look", attnlab.EvaluationEvent),
-        ("attnlab.runs.library.Entry", RunSummary),
-        ("attnlab.runs.result.Result", RunSummary),
-    ],
-)
-def test_a_class_by_its_earlier_name_is_the_same_class(earlier, kind):
-    module, _, name = earlier.rpartition(".")
-    assert getattr(importlib.import_module(module), name) is kind
-
-
-def test_a_process_with_methods_by_their_earlier_names_is_the_same_process():
-    class Earlier(Markov):
-        def given(self):
-            return 2
-
-    class Masked(Markov):
-        def asked(self, tokens):
-            return tokens == 1
-
-    process = Earlier()
-    assert process.prompt_length() == process.given() == 2
-    assert process.loss_mask(jnp.arange(4)).tolist() == [False, False, True, True]
-    assert Masked().has_loss_mask()
-    assert Masked().asks_several()
-    assert Masked().loss_mask(jnp.arange(3)).tolist() == [False, True, False]
-    assert not Markov().has_loss_mask()
-
-
-@pytest.mark.slow
-def test_the_earlier_names_of_a_loss_mask_give_the_same_test():
-    small = Training(loss="next", steps=1, test_size=100)
-    setup = prepare(Experiment(generator=Copy(), training=small))
-    assert setup.asked is setup.loss_mask
-    assert setup.given == setup.prompt_length > 0
-    model = setup.state.model
-    now = evaluate(model, setup.test, readout="last", loss_mask=setup.loss_mask)
-    assert evaluate(model, setup.test, readout="last", asked=setup.asked) == now
-    assert evaluate(model, setup.test, readout="last", given=setup.given) == now
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import sqlite3
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -34,9 +33,7 @@ def folder(request, tmp_path):
 
 @pytest.fixture
 def library(folder):
-    with_clock = Library(folder, clock=Clock())
-    yield with_clock
-    with_clock.close()
+    return Library(folder, clock=Clock())
 
 
 def numbers(library, query=None, **page):
@@ -66,10 +63,10 @@ def test_what_was_kept_is_there_when_the_library_is_opened_again(tmp_path, resul
     clock = Clock()
     Library(tmp_path, clock=clock).keep(result, name="näme", tags=("b", "a"))
     entry = Library(tmp_path, clock=clock).entry(1)
-    assert_same(entry.result, dataclasses.replace(result, reason=result.reason.replace("\n", " ")))
+    assert_same(entry, dataclasses.replace(result, reason=result.reason.replace("\n", " ")))
     assert (entry.name, entry.tags, entry.note) == ("näme", ("a", "b"), "")
     assert (entry.has_model, entry.changes, entry.deleted) == (False, 0, None)
-    assert all(entry.result.versions)
+    assert all(entry.versions)
     assert timedelta(0) < clock.now - entry.date < timedelta(seconds=9)
 
 
@@ -77,7 +74,7 @@ def test_a_model_is_kept_bit_for_bit(library):
     run = run_of(SMALL)
     number = library.keep(result_of(SMALL, run=run))
     assert library.entry(number).has_model
-    assert library.entry(number).result.run is None
+    assert library.entry(number).run is None
     assert to_bytes(library.run_of(number)) == to_bytes(run)
     assert library.run_of(library.keep(result_of())) is None
     assert library.run_of(99) is None
@@ -88,14 +85,14 @@ def test_a_run_that_goes_on_stays_in_its_row(library, folder):
     library.describe(first, note="mine")
     assert library.keep(result_of(run=run_of(fill=0.2)), number=first) == first
     entry = library.entry(first)
-    assert (entry.result.state, entry.result.steps) == ("done", 60)
+    assert (entry.state, entry.steps) == ("done", 60)
     assert (entry.name, entry.note) == ("it", "mine")
     assert to_bytes(library.run_of(first)) == to_bytes(run_of(fill=0.2))
     assert folder is None or len(run_files(folder)) == 1
     # What failed at last has no model, and its last good one is kept.
     library.keep(result_of(state="failed", reason="not finite"), number=first)
     assert to_bytes(library.run_of(first)) == to_bytes(run_of(fill=0.2))
-    assert library.entry(first).result.reason == "not finite"
+    assert library.entry(first).reason == "not finite"
     assert numbers(library, Query(text="FINITE it")) == [first]
 
 
@@ -106,7 +103,7 @@ def test_a_number_is_never_given_twice(library):
     second = library.keep(result_of(seed=2))
     third = library.keep(result_of(seed=1), number=first)
     assert len({first, second, third}) == 3
-    assert library.entry(third).result.experiment.seed == 1
+    assert library.entry(third).experiment.seed == 1
 
 
 def test_only_a_finished_run_of_the_same_settings_and_seed_is_found(library):
@@ -216,7 +213,7 @@ def test_a_run_in_the_bin_that_goes_on_stays_there(library):
     library.keep(result_of(), number=number)
     assert library.count() == 0
     library.restore([number])
-    assert library.entry(number).result.state == "done"
+    assert library.entry(number).state == "done"
 
 
 def test_threads_can_keep_at_once(library):
@@ -233,7 +230,7 @@ def test_threads_can_keep_at_once(library):
         thread.start()
     for thread in threads:
         thread.join()
-    seeds = [entry.result.experiment.seed for entry in library.entries(Query(sort="seed"))]
+    seeds = [entry.experiment.seed for entry in library.entries(Query(sort="seed"))]
     assert sorted(seeds) == sorted([*range(4)] * 5)
     assert len(sizes) == 20
 
@@ -257,7 +254,6 @@ def test_a_library_has_the_size_of_its_models_and_rows(library, folder):
 def test_a_library_that_is_full_keeps_nothing_more(folder):
     library = Library(folder)
     most = library.size() + 200_000
-    library.close()
     library = Library(folder, most_bytes=most)
     results = (result_of(SMALL, seed=seed, run=run_of(SMALL, seed=seed)) for seed in range(200))
     with pytest.raises(LibraryError, match=r"is full: its limit is .* MB\. Delete runs"):
@@ -279,15 +275,6 @@ def test_a_library_in_memory_has_no_file(monkeypatch, tmp_path):
     library = Library(None)
     library.keep(result_of(run=run_of()))
     assert not list(tmp_path.iterdir())
-
-
-def test_runs_are_found_by_an_attnlab_that_has_other_options(tmp_path):
-    Library(tmp_path).keep(result_of(seed=5), name="kept")
-    with sqlite3.connect(tmp_path / "index.sqlite") as connection:
-        connection.execute("UPDATE runs SET settings = 'of another attnlab'")
-        connection.execute("UPDATE about SET form = 'of another attnlab'")
-    connection.close()
-    assert Library(tmp_path).find(small(SMALL_LINEAR, seed=5)).name == "kept"
 
 
 def test_a_model_of_another_experiment_is_refused(library):

@@ -2,92 +2,16 @@
 
 import json
 import os
-import sqlite3
 
 import pytest
 
 from attnlab.runs.library import Library, LibraryError, Query
-from attnlab.runs.storage import RunFileError, to_bytes
-from tests.unit.kept_results import assert_same, result_of, run_files, run_of
+from attnlab.runs.storage import RunFileError
+from tests.unit.kept_results import result_of, run_files, run_of
 from tests.unit.small_experiments import SMALL
 
 # Without the type checks, which would refuse some damage before attnlab has to.
 pytestmark = pytest.mark.usefixtures("as_users_run")
-
-
-@pytest.mark.parametrize("content", [b"not a database at all, but text" * 99, b"SQLite format 3\0"])
-def test_an_earlier_library_that_is_no_database_is_left_alone(tmp_path, content):
-    path = tmp_path / "library.sqlite"
-    path.write_bytes(content)
-    with pytest.raises(LibraryError, match=r"is not an attnlab library\. It was left unchanged"):
-        Library(tmp_path)
-    assert path.read_bytes() == content
-
-
-@pytest.mark.parametrize("name", ["library.sqlite", "index.sqlite"])
-def test_a_database_of_another_program_is_left_alone(tmp_path, name):
-    path = tmp_path / name
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE runs (distance)")
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(LibraryError, match="is not an attnlab library"):
-        Library(tmp_path)
-    assert path.read_bytes() == before
-
-
-def entries_of(library):
-    """All that a library has, the bin too."""
-    queries = (Query(sort="number"), Query(sort="number", deleted=True))
-    return [entry for query in queries for entry in library.entries(query)]
-
-
-DAMAGE = {
-    "deleted": lambda path: path.unlink(),
-    "empty": lambda path: path.write_bytes(b""),
-    "text": lambda path: path.write_bytes(b"not a database at all" * 500),
-    "cut off": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 3]),
-    "overwritten": lambda path: path.write_bytes(
-        path.read_bytes()[:4096] + b"\x55" * (path.stat().st_size - 4096)
-    ),
-    "without a table": "DROP TABLE tags",
-    "with a view": "ALTER TABLE runs RENAME TO others; CREATE VIEW runs AS SELECT 1 AS number",
-    "without a form": "DELETE FROM about",
-    "with two forms": "INSERT INTO about VALUES ('x')",
-    "of other runs": "UPDATE runs SET number = number + 5, stamp = 'x', date = 'never'",
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_index_is_made_again_with_all_that_users_wrote(library, tmp_path, damage):
-    for seed in range(4):
-        library.keep(result_of(seed=seed, run=run_of(seed=seed) if seed else None))
-    library.describe(2, name="näme", tags=("a b", "c"), note="two\nlines")
-    library.delete([3])
-    before = entries_of(library)
-    assert [(entry.number, entry.deleted is None) for entry in before] == [
-        (4, True), (2, True), (1, True), (3, False)
-    ]  # fmt: skip
-    library.close()
-    path = tmp_path / "library" / "index.sqlite"
-    if callable(DAMAGE[damage]):
-        DAMAGE[damage](path)
-    else:
-        connection = sqlite3.connect(path)
-        connection.executescript(DAMAGE[damage])
-        connection.close()
-    again = Library(tmp_path / "library")
-    for one, other in zip(before, entries_of(again), strict=True):
-        assert_same(one.result, other.result)
-        for field in ("number", "name", "tags", "note", "date", "changes", "has_model", "deleted"):
-            assert getattr(one, field) == getattr(other, field), field
-    assert [entry.number for entry in again.entries(Query(tag="a b", text="NÄME lines"))] == [2]
-    assert again.find(result_of(seed=1).experiment).number == 2
-    assert to_bytes(again.run_of(2)) == to_bytes(run_of(seed=1))
-    assert again.keep(result_of()) > 4
-    again.restore([3])
-    assert again.count() == 5
-    again.close()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
@@ -160,7 +84,6 @@ def test_a_file_that_is_no_summary_is_named_and_deleted(library, tmp_path, conte
 def test_runs_are_files_that_can_be_copied_and_deleted(library, tmp_path):
     library.keep(result_of(run=run_of()), name="first")
     library.keep(result_of(seed=1))
-    library.close()
     runs = tmp_path / "library" / "runs"
     assert {path.name for path in runs.iterdir()} == {"1.json", "1.run", "2.json"}
     (runs / "2.json").unlink()
@@ -168,7 +91,6 @@ def test_runs_are_files_that_can_be_copied_and_deleted(library, tmp_path):
     library = Library(tmp_path / "library")
     assert {entry.number: entry.name for entry in library.entries()} == {1: "first", 7: "first"}
     assert library.keep(result_of()) == 8
-    library.close()
 
 
 def test_a_model_that_is_damaged_or_missing_is_named(library, tmp_path):
@@ -182,7 +104,7 @@ def test_a_model_that_is_damaged_or_missing_is_named(library, tmp_path):
     path.unlink()
     with pytest.raises(RunFileError, match=rf"Its file {path.name} is missing\. Train it again"):
         library.run_of(number)
-    assert library.entry(number).result.steps == 60
+    assert library.entry(number).steps == 60
 
 
 def test_files_that_are_left_over_go_after_a_day(library, tmp_path):
@@ -191,10 +113,10 @@ def test_files_that_are_left_over_go_after_a_day(library, tmp_path):
     left = [kept.with_name("00ff.run"), kept.with_name("00ff.run.12ab.part")]
     for path in left:
         path.write_bytes(b"half")
-    Library(tmp_path / "library").close()
+    Library(tmp_path / "library")
     # A user may be about to name them.
     assert all(path.exists() for path in left)
     for path in (kept, *left):
         os.utime(path, (1, 1))
-    Library(tmp_path / "library").close()
+    Library(tmp_path / "library")
     assert run_files(tmp_path) == [kept]

@@ -5,11 +5,7 @@ import pytest
 
 from attnlab.generators import Custom, Markov, NDays
 from attnlab.optimum import (
-    informative_days,
-    informative_positions,
-    next_day,
     next_token,
-    optimum,
     sequence_log_prob,
 )
 from tests.unit.optimum_cases import CYCLE, NAMES, case
@@ -80,10 +76,3 @@ def test_no_days_are_certain():
 def test_only_the_counts_of_the_window_matter():
     long = (1, 2, 2, 0, 1, 1)
     np.testing.assert_allclose(next_token(NDays(n=3), long), (2 / 6, 1 / 6, 3 / 6), atol=1e-7)
-
-
-def test_earlier_names_are_kept():
-    assert next_day is next_token
-    assert informative_days is informative_positions
-    found = optimum(Markov(), 2)
-    assert found.per_day is found.by_position

@@ -6,15 +6,13 @@ import jax
 import numpy as np
 import pytest
 
-from attnlab.configuration.options import options_of
 from attnlab.runs.history import empty_history
 from attnlab.runs.storage import Run, from_bytes, to_bytes
 from attnlab.training.changes import Change
-from attnlab.training.experiment import Experiment, from_json, prepare, to_json
+from attnlab.training.experiment import Experiment, from_json, prepare
 from attnlab.training.loop import NO_TESTS, run, train
 from attnlab.training.optimisers import (
     OPTIMISERS,
-    SCHEDULES,
     Adam,
     AdamW,
     InverseSquareRoot,
@@ -135,17 +133,6 @@ def test_updates_agree_with_numpy(case):
     for found, wanted in zip(last.state.model.projection, expected, strict=True):
         # Where a gradient is small, its float32 rounding moves a step of Adam by up to 1e-5.
         np.testing.assert_allclose(found, wanted, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_a_schedule_by_its_name_as_earlier_scripts_and_records_have_it(name):
-    has_warm_up = "warm_up" in options_of(SCHEDULES[name])
-    schedule = SCHEDULES[name](**({"warm_up": 0.3} if has_warm_up else {}))
-    assert Training(schedule=name, warm_up=0.3).schedule == schedule
-    experiment = Experiment(training=Training(schedule=schedule))
-    record = json.loads(to_json(experiment))
-    record["training"] |= {"schedule": name, "warm_up": 0.3}
-    assert from_json(json.dumps(record)) == experiment
 
 
 CHANGED = {

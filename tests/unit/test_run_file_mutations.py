@@ -1,4 +1,4 @@
-"""Any file is a run or refused, within little memory and time; files of version 1 still open."""
+"""Any file is a run or refused, within little memory and time."""
 
 import json
 import subprocess
@@ -13,9 +13,9 @@ from attnlab.runs.storage import from_bytes
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
 
-# Written by the last attnlab of version 1: three steps, then another rate; a fourth, then another
+# Three steps, then another rate; a fourth, then another
 # batch and number of steps; and on to the end.
-VERSION_1 = Path(__file__).with_name("version_1.run")
+WITH_CHANGES = Path(__file__).parents[1] / "data" / "frozen" / "with_changes.run"
 LOSSES = [1.89058590, 2.13227916, 1.46096253, 1.64271474, 1.40544236, 1.20137167, 1.21996367,
           1.12818277, 1.17963040]  # fmt: skip
 PATIENCE = 280.0
@@ -24,7 +24,7 @@ PATIENCE = 280.0
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and figures of Linux")
 def test_any_file_is_a_run_or_refused_within_little_memory_and_time():
-    command = [sys.executable, "-m", "tests.unit.run_file_mutations", str(VERSION_1)]
+    command = [sys.executable, "-m", "tests.unit.run_file_mutations", str(WITH_CHANGES)]
     root = Path(__file__).parents[2]
     done = subprocess.run(
         command, cwd=root, capture_output=True, encoding="utf-8", timeout=PATIENCE
@@ -38,8 +38,8 @@ def test_any_file_is_a_run_or_refused_within_little_memory_and_time():
 
 
 @pytest.mark.slow
-def test_a_file_of_version_1_opens_with_the_same_figures():
-    run = from_bytes(VERSION_1.read_bytes())
+def test_a_file_with_changes_opens_with_the_same_figures():
+    run = from_bytes(WITH_CHANGES.read_bytes())
     experiment, history = run.experiment, run.history
     assert (experiment.generator.name, experiment.seed) == ("recall", 11)
     assert experiment.generator == Recall(days=(1, 2)).at_length(4)

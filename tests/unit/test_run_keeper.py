@@ -9,9 +9,7 @@ from tests.unit.kept_results import Clock, result_of, run_of
 
 @pytest.fixture
 def library():
-    library = Library(None, clock=Clock())
-    yield library
-    library.close()
+    return Library(None, clock=Clock())
 
 
 def _numbers(library):
@@ -24,7 +22,7 @@ def test_a_run_stays_in_its_row(library):
     second = keeper(result_of(run=run_of()), first)
     assert first.number == second.number == 1
     assert _numbers(library) == [1]
-    assert library.entry(1).result.state == "done"
+    assert library.entry(1).state == "done"
 
 
 def test_a_row_that_somebody_else_wrote_is_left_to_them(library):
@@ -32,7 +30,7 @@ def test_a_row_that_somebody_else_wrote_is_left_to_them(library):
     begun = one(result_of(state="interrupted", steps=20), None)
     one(result_of(steps=60), begun)
     assert other(result_of(state="interrupted", steps=30), begun).number == 2
-    assert [library.entry(number).result.steps for number in (1, 2)] == [60, 30]
+    assert [library.entry(number).steps for number in (1, 2)] == [60, 30]
 
 
 def test_a_name_that_was_given_meanwhile_is_no_other_run(library):
@@ -57,7 +55,7 @@ def test_another_library_begins_another_row(library):
     keeper.library = library
     library.keep(result_of(seed=3))
     assert keeper(result_of(), begun).number == 2
-    assert library.entry(1).result.experiment.seed == 3
+    assert library.entry(1).experiment.seed == 3
 
 
 def test_a_run_that_repeats_a_finished_one_has_its_row(library):

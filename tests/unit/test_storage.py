@@ -29,9 +29,6 @@ from tests.unit.run_file_edits import (
     EDITS,
     REMEDIES,
     STEPS,
-    VERSIONS,
-    arrays_of,
-    in_version,
     joined,
     parts_of,
 )
@@ -105,11 +102,10 @@ def test_a_run_survives_its_file_bit_for_bit(runs, name, tmp_path):
 
 
 def test_the_file_is_not_of_pickle_and_its_header_is_text(data):
-    version, header, payload = parts_of(data)
-    assert version == 3
+    header, payload = parts_of(data)
     assert header["experiment"]["generator"]["name"] == "markov"
     sizes = {"<f4": 4, "<i4": 4}
-    listed = sum(int(np.prod(shape)) * sizes[kind] for _, kind, shape in arrays_of(header))
+    listed = sum(int(np.prod(shape)) * sizes[kind] for _, kind, shape in header["arrays"])
     assert listed == len(payload)
 
 
@@ -122,11 +118,10 @@ def test_truncated_files_are_refused(data):
 @pytest.mark.parametrize(
     "foreign", [b"", b"\x80\x04.", b"PK\x03\x04", b"attnlab run 3\n{}\n", b"attnlab run 1\n",
                 b"attnlab run 2\n", b"attnlab run 2\n{}\n", b"attnlab run 2\n" + b"0" * 64 + b"\n",
-                *(joined(2, text, b"") for text in ("{}", "[]", "null", "", "[" * 100_000)),
                 b"attnlab run 1\n{}\n", b"attnlab run 1\n[]\n", b"attnlab run 1\nnull\n",
                 b"attnlab run 1\n\xff\xfe\n", b"attnlab run 1\n" + b"[" * 100_000 + b"\n",
                 b"attnlab run 1\n" + b"9" * 5_000 + b"\n",
-                *(joined(3, text, b"") for text in ("{}", "[]", "null", "", "[" * 100_000)),
+                *(joined(text, b"") for text in ("{}", "[]", "null", "", "[" * 100_000)),
                 (9).to_bytes(8, "little") + b'{"__metadata__":{"attnlab":', bytes(8) + b"{}"],
 )  # fmt: skip
 def test_foreign_files_are_refused(foreign):
@@ -147,64 +142,36 @@ def test_a_flipped_bit_is_refused(data, place, bit):
         from_bytes(bytes(damaged))
 
 
-@hypothesis.given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-@hypothesis.settings(
-    max_examples=50,
-    # The fixtures are the same for all examples.
-    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
-)
-def test_a_flipped_bit_in_a_file_of_version_1_is_refused_or_harmless(data, place, bit):
-    whole = in_version(1, data)
-    damaged = bytearray(whole)
-    damaged[int(place * len(whole))] ^= 1 << bit
-    try:
-        run = from_bytes(bytes(damaged))
-    except RunFileError:
-        return
-    # A bit of the header may change one legal number or setting into another, never the arrays.
-    assert parts_of(bytes(damaged))[2] == parts_of(whole)[2]
-    assert to_bytes(run)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("edit", EDITS)
-def test_edited_files_are_refused(data, version, edit):
-    _, header, payload = parts_of(in_version(version, data))
+def test_edited_files_are_refused(data, edit):
+    header, payload = parts_of(data)
     header, payload = EDITS[edit](header, payload)
     with pytest.raises(RunFileError) as caught:
-        from_bytes(joined(version, header, payload))
+        from_bytes(joined(header, payload))
     assert str(caught.value).endswith(REMEDIES)
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_an_unedited_file_that_is_put_together_again_is_accepted(data, version):
-    assert to_bytes(from_bytes(in_version(version, data))) == data
+def test_an_unedited_file_that_is_put_together_again_is_accepted(data):
+    assert joined(*parts_of(data)) == data
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("more", [b"\x00", bytes(4)])
-def test_bytes_after_the_end_are_refused(data, version, more):
-    _, header, payload = parts_of(in_version(version, data))
-    problem = "contradict each other" if version == 3 else "extra bytes"
-    with pytest.raises(RunFileError, match=problem):
-        from_bytes(joined(version, header, payload + more))
+def test_bytes_after_the_end_are_refused(data, more):
+    header, payload = parts_of(data)
+    with pytest.raises(RunFileError, match="contradict each other"):
+        from_bytes(joined(header, payload + more))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_another_checksum_is_refused(data, version):
-    old = in_version(version, data)
-    _, header, _ = parts_of(old)
-    checksum = re.search(rb"[0-9a-f]{64}", old).group()
-    assert (header.get("sha256", "").encode() == checksum) == (version == 1)
+def test_another_checksum_is_refused(data):
+    checksum = re.search(rb"[0-9a-f]{64}", data).group()
     for other in (b"5", b'", "sha256": 5, "', checksum.upper(), checksum[:-1], b"0" * 64):
         with pytest.raises(RunFileError):
-            from_bytes(old.replace(checksum, other))
+            from_bytes(data.replace(checksum, other))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_largest_run_that_a_history_can_hold_is_read_again(version):
+def test_the_largest_run_that_a_history_can_hold_is_read_again():
     # Numbers with as many digits as there are.
     share = (0.16666666666666669, 0.16666666666666663, 0.1666666666666668)
     experiment = Experiment(
@@ -229,7 +196,7 @@ def test_the_largest_run_that_a_history_can_hold_is_read_again(version):
     )
     run = Run(experiment, state._replace(step=np.int32(last)), history)
     data = to_bytes(run)
-    again = from_bytes(in_version(version, data))
+    again = from_bytes(data)
     assert again.history.tests == history.tests
     assert again.history.changes == history.changes
     assert len(again.history.checkpoints) == MOST_CHECKPOINTS

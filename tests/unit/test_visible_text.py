@@ -44,12 +44,9 @@ LONE = {
 
 def described(**words):
     library = Library(None)
-    try:
-        number = library.keep(result_of())
-        library.describe(number, **words)
-        return library.entry(number)
-    finally:
-        library.close()
+    number = library.keep(result_of())
+    library.describe(number, **words)
+    return library.entry(number)
 
 
 # Every place where untrusted text is taken as a name of something.
@@ -98,7 +95,6 @@ def test_runs_that_another_program_wrote_are_printed_in_visible_letters(
 ):
     hostile = "\x1b[2J\x9b31m\n\u202e" + "".join(set(INVISIBLE.values()) - {"\ud83d"})
     library.keep(result_of(state="failed", reason="why"), name="kept", tags=["a"])
-    library.close()
     file = tmp_path / "library" / "runs" / "1.json"
     words = dict.fromkeys(("name", "reason", "note"), hostile) | {"tags": hostile.replace("\n", "")}
     file.write_text(json.dumps(json.loads(file.read_text()) | words))

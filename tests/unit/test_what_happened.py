@@ -5,11 +5,11 @@ import pytest
 
 from attnlab.inspection import in_words, what_happened
 from attnlab.models import AttentionOptions, GRUOptions, TransformerOptions
-from attnlab.optimum import Best, Rung
+from attnlab.optimum import Baseline, Best
 from attnlab.training.evaluation import Evaluation
 
 _LEVELS = {"uniform": 1.0986, "unigram": 1.09, "order-1": 1.08, "linear": 1.05, "optimal": 0.93}
-_RUNGS = tuple(Rung(name, Best(nll=nll, accuracy=0.5)) for name, nll in _LEVELS.items())
+_RUNGS = tuple(Baseline(name, Best(nll=nll, accuracy=0.5)) for name, nll in _LEVELS.items())
 _DAYS = np.array([True, False, False, True])
 _SPLIT = np.array([[0.9, 0.1, 0.0, 0.0], [0.0, 0.0, 0.2, 0.8]])
 

@@ -11,9 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import OptionError, present
-from attnlab.runs.library import earlier
-from attnlab.runs.library.earlier import MOST_RUNS, ArchiveError
+from attnlab.configuration.options import AttnlabError, OptionError, present
 from attnlab.runs.library.summary import (
     MOST_SUMMARY_BYTES,
     from_summary,
@@ -24,10 +22,20 @@ from attnlab.runs.library.summary import (
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.run_summary import RunSummary
 
-MOST_BYTES = 8_000_000_000
-_BEGINS = b"PK"
+MOST_RUNS = 100_000
+MOST_ARCHIVE_BYTES = 8_000_000_000
+_BEGINS, _OLD = b"PK", b"attnlab runs 1\n"
 _HEADER_BYTES = 30
 _NAME = re.compile(r"([1-9][0-9]{0,15})\.(json|run)")
+
+
+class ArchiveError(AttnlabError, ValueError):
+    """Bytes that are not a whole file of exported runs. States the problem and the remedy."""
+
+    def __init__(
+        self, problem: str, remedy: str = "Choose a file that a library of attnlab exported."
+    ):
+        super().__init__(f"{problem} {remedy}")
 
 
 class TakenIn(NamedTuple):
@@ -44,15 +52,15 @@ class TakenIn(NamedTuple):
 
 def is_archive(beginning: bytes) -> bool:
     """Return whether a file that starts with these bytes may contain exported runs."""
-    return beginning.startswith((_BEGINS, earlier.ARCHIVE_BEGINS))
+    return beginning.startswith((_BEGINS, _OLD))
 
 
 def archive_of(runs: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> bytes:
     """Return the file of these summaries, each with or without the bytes of its model.
 
-    Raises an error for more than `MOST_RUNS` or `MOST_BYTES`, which `read_archive` rejects.
+    Raises an error for more than `MOST_RUNS` or `MOST_ARCHIVE_BYTES`, which `read_archive` rejects.
     """
-    data, room = io.BytesIO(), MOST_BYTES
+    data, room = io.BytesIO(), MOST_ARCHIVE_BYTES
     remedy = "Export them in several files"
     with zipfile.ZipFile(data, "w") as file:
         for place, (record, model) in enumerate(runs, start=1):
@@ -60,7 +68,9 @@ def archive_of(runs: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> bytes:
                 raise OptionError("numbers", place, f"more than {MOST_RUNS:,} runs", remedy)
             room -= len(model or b"")
             if room < 0:
-                raise OptionError("numbers", place, f"more than {MOST_BYTES:,} bytes", remedy)
+                raise OptionError(
+                    "numbers", place, f"more than {MOST_ARCHIVE_BYTES:,} bytes", remedy
+                )
             # With a fixed date: the same runs are the same bytes.
             file.writestr(zipfile.ZipInfo(f"{place}.json"), to_summary(record))
             if model is not None:
@@ -74,11 +84,12 @@ def read_archive(data: bytes) -> Iterator[tuple[RunSummary, bytes | None] | str]
     Raises `ArchiveError` for a file that is of another kind, damaged or cut off, or has more than
     `MOST_RUNS` runs.
     """
-    if not is_archive(data):
+    if data.startswith(_OLD):
+        problem = "This file of runs is older than the first release of attnlab."
+        raise ArchiveError(problem, "Train the runs again.")
+    if not data.startswith(_BEGINS):
         raise ArchiveError("This is not an attnlab file of runs.")
-    is_zip = data.startswith(_BEGINS)
-    runs = _runs_of_zip(data) if is_zip else earlier.runs_of_archive(data)
-    for place, (text, model) in enumerate(runs, start=1):
+    for place, (text, model) in enumerate(_runs_of_zip(data), start=1):
         try:
             run = summary_in(from_summary(text) | {"deleted": None, "file": None}, 0)
         except ValueError as error:

@@ -1,8 +1,10 @@
 """The library of runs: stores results, finds them and lists them."""
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,24 +14,30 @@ from platformdirs import user_data_path
 from attnlab.configuration.environment import read_folder
 from attnlab.configuration.options import present
 from attnlab.configuration.records import check_registered
+from attnlab.configuration.visible_text import visible
 from attnlab.runs.history import current_versions
-from attnlab.runs.library import table
 from attnlab.runs.library.archive import TakenIn, archive_of, read_archive
-from attnlab.runs.library.store import Store
+from attnlab.runs.library.files import Change, Files, LibraryError
+from attnlab.runs.library.query import Choices, Head, Query, choices_of, head_of, like, matching
 from attnlab.runs.library.summary import (
     check_model,
     check_size,
+    from_summary,
     header_of_model,
     moment,
     record_of,
+    summary_in,
     texts_in,
+    to_summary,
 )
-from attnlab.runs.library.table import Query
 from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment
 
 BIN_DAYS = 30
+# Far longer than writing a file and putting it into its place takes.
+_LEFTOVER = timedelta(days=1)
+_MOST_CHARACTERS = 60
 
 
 class Problem(NamedTuple):
@@ -43,16 +51,12 @@ class Library:
     """Runs in a folder, or in memory if it is None. All methods are thread-safe.
 
     The results and curves of a run are in a file such as `runs/7.json`, and its model in
-    `runs/7.run`. The index, `index.sqlite`, is built from these files if it is missing, damaged or
-    of another version; opening the library reads the files that changed. All programs of this
-    machine that open the folder see its contents; on a drive shared by several machines, only one
-    may have it open at a time. A library in a folder without write access is only read. A library
-    that would exceed `most_bytes` saves no more runs; None sets no limit. A program waits at most
-    `patience` seconds for another one that writes. The first opening converts a library of an
-    earlier version.
+    `runs/7.run`. All programs of this machine that open the folder see its contents; on a drive
+    shared by several machines, only one may write at a time. A library in a folder without write
+    access is only read. A library that would exceed `most_bytes` saves no more runs; None sets no
+    limit. A program waits at most `patience` seconds for another one that writes.
 
-    Raises `LibraryError`, with the remedy, for a folder that cannot be created, and for files in it
-    that are not a library's, or damaged.
+    Raises `LibraryError`, with the remedy, for a folder that cannot be created.
 
     >>> from attnlab import Experiment
     >>> library = Library(None)
@@ -71,18 +75,134 @@ class Library:
         patience: float = 10.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ):
-        self._clock = clock
-        folder = None if folder is None else Path(folder)
-        self._store = Store(folder, most_bytes=most_bytes, patience=patience)
-        self._store.tidy_up(clock(), bin_days=BIN_DAYS)
-        self.close = self._store.close
+        self._clock, self._most_bytes = clock, most_bytes
+        self._files = Files(None if folder is None else Path(folder), patience=patience)
+        self._heads: dict[int, Head] = {}
+        self._problems: dict[int, str] = {}
+        self._tidy_up()
+
+    def _tidy_up(self) -> None:
+        """Delete what was in the bin too long, and leftovers; skip it if read-only or busy."""
+        with suppress(LibraryError):
+            self._files.check_writable()
+            self._purge(self._clock() - timedelta(days=BIN_DAYS))
+            models = {head.file for head in self._refreshed() if head.file is not None}
+            # A summary that cannot be read may name any model.
+            self._files.delete_leftovers(
+                None if self._problems else models, before=self._clock() - _LEFTOVER
+            )
+        # Each is reported where it is listed.
+        self._problems.clear()
+
+    def _refreshed(self) -> list[Head]:
+        """Return the heads of all summaries, of which only changed files are read."""
+        known, heads = self._heads, {}
+        for number, stamp in self._files.stamps().items():
+            head = known.get(number)
+            if head is None or head.stamp != stamp:
+                head = head_of(number, stamp, self._record(number) or {})
+            heads[number] = head
+        self._heads = heads
+        return list(heads.values())
+
+    def _record(self, number: int) -> dict[str, Any] | None:
+        """Return the summary of a run; None if it is missing or, with a problem, damaged."""
+        try:
+            return from_summary(self._files.read(_name(number)))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            return self._has_problem(number, error)
+
+    def _entry(self, number: int, record: Mapping[str, Any] | None) -> RunSummary | None:
+        if record is None:
+            return None
+        try:
+            entry = summary_in(record, number)
+        except ValueError as error:
+            return self._has_problem(number, error)
+        self._problems.pop(number, None)
+        return entry
+
+    def _has_problem(self, number: int, error: Exception) -> None:
+        why = f"{error.strerror}." if isinstance(error, OSError) else error
+        self._problems[number] = (
+            f"Run {number} cannot be read. {why} Its file {_name(number)} is damaged, or of "
+            "another version of attnlab. Update attnlab, or delete it."
+        )
+
+    def _model_of(self, record: Mapping[str, Any]) -> bytes:
+        """Return the bytes of a run's model; raise `RunFileError` if it is missing."""
+        try:
+            return self._files.read(record["file"])
+        except OSError as error:
+            is_missing = isinstance(error, FileNotFoundError)
+            file = visible(str(record["file"])[:_MOST_CHARACTERS])
+            problem = "is missing" if is_missing else "is not a regular file"
+            raise RunFileError(f"Its file {file} {problem}.") from error
+
+    @contextmanager
+    def _changing(self, *, durable: bool = True, limited: bool = False) -> Iterator[Change]:
+        """Yield a change of files, of which all or nothing takes effect.
+
+        Raises `LibraryError` if it cannot be written, or is `limited` and exceeds `most_bytes`.
+        """
+        with self._files.writing():
+            room = math.inf
+            if limited and self._most_bytes is not None:
+                room = self._most_bytes - self.size()
+            change = Change(self._files, durable=durable)
+            try:
+                yield change
+                if change.bytes > room:
+                    raise LibraryError(
+                        f"The library {self._files.where} is full: its limit is "
+                        f"{present(self._most_bytes) / 1e6:,.0f} MB. Delete runs and empty the bin."
+                    )
+                change.apply()
+            except BaseException:
+                change.undo()
+                raise
+
+    def _put(
+        self,
+        change: Change,
+        number: int,
+        record: Mapping[str, Any],
+        model: bytes | None = None,
+    ) -> Mapping[str, Any]:
+        """Write a run, with its model if there is a new one; return its record."""
+        if model is not None:
+            record = {**record, "file": f"{number}.run"}
+            change.write(record["file"], model)
+        change.write(_name(number), to_summary(record))
+        return record
+
+    def _remove(self, number: int) -> None:
+        """Delete a run permanently. Its summary goes last, since it names the model."""
+        record = self._record(number) or {}
+        for name in (record.get("file"), _name(number)):
+            self._files.delete(name)
+        self._problems.pop(number, None)
+
+    def _purge(self, by: datetime) -> None:
+        """Permanently delete every run that was in the bin at the time `by`."""
+        limit = moment(by)
+        if not any(head.deleted and head.deleted <= limit for head in self._refreshed()):
+            return
+        with self._files.writing():
+            for head in self._refreshed():
+                if head.deleted and head.deleted <= limit:
+                    self._remove(head.number)
 
     def rebuild(self) -> int:
-        """Make the index again from the files; return how many runs it has, including the bin.
+        """Read all files again; return how many runs there are, including the bin.
 
         Those that cannot be read are added to the `problems`.
         """
-        return self._store.rebuild()
+        self._heads = {}
+        self._problems.clear()
+        return sum(self.entry(head.number) is not None for head in self._refreshed())
 
     def keep(
         self,
@@ -110,18 +230,18 @@ class Library:
         if result.run is not None:
             check_model(result, result.run.experiment)
             model, changes = to_bytes(result.run), len(result.run.history.changes)
-        with self._store.changing(limited=True) as change:
-            old = None if number is None else self._store.record(number)
+        with self._changing(limited=True) as change:
+            old = None if number is None else self._record(number)
             if number is None or old is None:
-                old, number = {}, change.new_number()
+                old, number = {}, self._files.new_number()
             else:
                 texts = texts_in(old)
             changes = old.get("changes", 0) if changes is None else changes
             run = dataclasses.replace(result, **texts, date=self._clock(), changes=changes)
             kept = {part: old.get(part) for part in ("file", "deleted")}
-            new = change.put(number, record_of(run) | kept, model, run)
+            new = self._put(change, number, record_of(run) | kept, model)
         if kept["file"] != new["file"]:
-            self._store.files.delete(kept["file"])
+            self._files.delete(kept["file"])
         return number
 
     def find(
@@ -134,12 +254,14 @@ class Library:
         there. `any_version` takes those too, and runs whose versions were not recorded. With
         `diverged` a run that diverged counts too, since it would diverge again.
         """
-        with self._store.reading() as connection:
-            numbers = table.numbers_like(connection, experiment)
+        states = ("done", "failed") if diverged else ("done",)
+        heads = like((head for head in self._refreshed() if head.state in states), experiment)
+        heads = [h for h in heads if not h.changes and h.deleted is None]
+        heads.sort(key=lambda head: (head.date or "", head.number), reverse=True)
         # A class that is not registered may have the name of a registered one.
-        entries = map(self.entry, numbers)
+        entries = (self.entry(head.number) for head in heads if head.seed == experiment.seed)
         found = (e for e in entries if e and e.experiment == experiment)
-        found = (e for e in found if e.state == "done" or (diverged and e.diverged))
+        found = (e for e in found if e.state == "done" or e.diverged)
         wanted = current_versions()
         return next(
             (e for e in found if any_version or present(e.versions).agree_with(wanted)), None
@@ -147,7 +269,7 @@ class Library:
 
     def entry(self, number: int) -> RunSummary | None:
         """Return the run of this number, in the bin or not; None if missing or damaged."""
-        return self._store.entry(number)
+        return self._entry(number, self._record(number))
 
     def age_of(self, entry: RunSummary) -> timedelta:
         """Return how long ago a run was last saved."""
@@ -160,23 +282,20 @@ class Library:
 
         Runs that cannot be read are left out and added to the `problems`.
         """
-        with self._store.reading() as connection:
-            numbers = table.numbers_of(connection, query, first=first, most=most)
-        return tuple(entry for entry in map(self._store.entry, numbers) if entry)
+        heads = matching(self._refreshed(), query)[first : first + most]
+        return tuple(entry for head in heads if (entry := self.entry(head.number)))
 
     def count(self, query: Query = Query()) -> int:
         """Return how many match, including those that cannot be read."""
-        with self._store.reading() as connection:
-            return table.count_of(connection, query)
+        return len(matching(self._refreshed(), query))
 
-    def choices(self) -> table.Choices:
+    def choices(self) -> Choices:
         """Return the values that runs can be filtered by."""
-        with self._store.reading() as connection:
-            return table.choices_of(connection)
+        return choices_of(self._refreshed())
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the unreadable runs found so far."""
-        return tuple(Problem(*pair) for pair in sorted(dict(self._store.problems).items()))
+        return tuple(Problem(*pair) for pair in sorted(dict(self._problems).items()))
 
     def describe(
         self,
@@ -189,13 +308,13 @@ class Library:
         """Change the user's texts of a run; None leaves them. Does nothing if the run is gone."""
         given = {"name": name, "tags": None if tags is None else tuple(tags), "note": note}
         changed = {part: value for part, value in given.items() if value is not None}
-        with self._store.changing() as change:
-            record = self._store.record(number)
-            run = None if record is None else self._store.entry(number, record)
+        with self._changing() as change:
+            record = self._record(number)
+            run = self._entry(number, record)
             if record is not None and run is not None:
                 run = dataclasses.replace(run, **changed)
                 texts = {"name": run.name, "tags": "\n".join(run.tags), "note": run.note}
-                change.put(number, record | texts)
+                self._put(change, number, record | texts)
 
     def delete(self, numbers: Iterable[int]) -> None:
         """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them.
@@ -209,29 +328,29 @@ class Library:
         self._move(numbers, None)
 
     def _move(self, numbers: Iterable[int], deleted: str | None) -> None:
-        with self._store.changing() as change:
+        with self._changing() as change:
             for number in numbers:
-                if (record := self._store.record(number)) is not None:
-                    change.put(number, record | {"deleted": deleted})
+                if (record := self._record(number)) is not None:
+                    self._put(change, number, record | {"deleted": deleted})
                 elif deleted:
-                    change.remove(number)
-                self._store.problems.pop(number, None)
+                    self._remove(number)
+                self._problems.pop(number, None)
 
     def empty_bin(self) -> None:
         """Delete everything in the bin permanently."""
-        self._store.check_writable()
-        self._store.purge(self._clock())
+        self._files.check_writable()
+        self._purge(self._clock())
 
     def run_of(self, number: int) -> Run | None:
         """Return the run with its model, which can be continued; None if no model is kept.
 
         Raises `RunFileError` for a file that is missing or damaged.
         """
-        record = self._store.record(number)
+        record = self._record(number)
         if record is None or record.get("file") is None:
             return None
         try:
-            return from_bytes(self._store.model_of(record))
+            return from_bytes(self._model_of(record))
         except RunFileError as error:
             raise RunFileError(
                 f"The model of run {number} cannot be opened, but its results and curves can. "
@@ -244,7 +363,7 @@ class Library:
 
         Missing or unreadable runs are left out; a run whose model is missing or damaged is exported
         without it. Both are recorded in `problems`. Raises an error for more than `MOST_RUNS` or
-        `MOST_BYTES`.
+        `MOST_ARCHIVE_BYTES`.
         """
         return archive_of(self._archived(numbers, models=models))
 
@@ -252,17 +371,17 @@ class Library:
         self, numbers: Iterable[int], *, models: bool
     ) -> Iterator[tuple[Mapping[str, Any], bytes | None]]:
         for number in numbers:
-            record, model = self._store.record(number), None
-            entry = None if record is None else self._store.entry(number, record)
+            record, model = self._record(number), None
+            entry = self._entry(number, record)
             if record is None or entry is None:
                 continue
             if models and entry.has_model:
                 try:
-                    model = self._store.model_of(record)
+                    model = self._model_of(record)
                     header_of_model(entry, model)
                 except RunFileError as error:
                     model = None
-                    self._store.problems[number] = (
+                    self._problems[number] = (
                         f"Run {number} is exported without its model. {error.problem}"
                     )
             yield record_of(dataclasses.replace(entry, deleted=None)), model
@@ -277,28 +396,37 @@ class Library:
         found = list(read_archive(data))
         runs = [run for run in found if not isinstance(run, str)]
         added, written = [], {}
-        with self._store.changing(durable=False, limited=True) as change:
-            known = table.numbers_by_marks(change.connection)
+        with self._changing(durable=False, limited=True) as change:
+            known = {_marks(head): head.number for head in self._refreshed()}
             for entry, model in runs:
-                marks = table.marks_of(entry)
+                record = record_of(entry)
+                marks = _marks(head_of(0, "", record))
                 number = known.get(marks)
-                there = written.get(number) or (number and self._store.record(number))
+                there = written.get(number) or (number and self._record(number))
                 if number is None or not there:
-                    number = known[marks] = change.new_number()
-                    record = record_of(entry)
+                    number = known[marks] = self._files.new_number()
                 elif there.get("deleted") or (model is not None and there.get("file") is None):
                     model = model if there.get("file") is None else None
-                    record, entry = there | {"deleted": None}, None
+                    record = there | {"deleted": None}
                 else:
                     continue
-                written[number] = change.put(number, record, model, entry)
+                written[number] = self._put(change, number, record, model)
                 added.append(number)
         refused = tuple(run for run in found if isinstance(run, str))
         return TakenIn(tuple(added), len(runs) - len(added), refused)
 
     def size(self) -> int:
         """Return its size in bytes, on disk or in memory, including the bin."""
-        return self._store.size()
+        return self._files.size()
+
+
+def _name(number: int) -> str:
+    return f"{number}.json"
+
+
+def _marks(head: Head) -> tuple[Any, ...]:
+    """Return the values that are equal for two imports of the same run."""
+    return head.date, head.seed, head.state, head.steps, head.seconds
 
 
 SWITCH = "ATTNLAB_LIBRARY"

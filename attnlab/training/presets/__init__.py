@@ -4,9 +4,11 @@ import dataclasses
 from types import MappingProxyType
 
 from attnlab.training.presets.beliefs import BELIEFS
-from attnlab.training.presets.blog_post import FIRST_PRESET, WEATHER, switches_of
+from attnlab.training.presets.blog_post import FIRST_PRESET as FIRST_PRESET
+from attnlab.training.presets.blog_post import WEATHER
+from attnlab.training.presets.blog_post import switches_of as switches_of
 from attnlab.training.presets.in_context import IN_CONTEXT
-from attnlab.training.presets.preset import Preset
+from attnlab.training.presets.preset import Preset as Preset
 from attnlab.training.presets.sequences import GROKKING, TASKS
 
 _ALL = {**WEATHER, **TASKS, **BELIEFS, **IN_CONTEXT, **GROKKING}
@@ -26,5 +28,3 @@ START_PRESETS = MappingProxyType(
 PRESETS = MappingProxyType(
     {**START_PRESETS, **{name: p for name, p in _ALL.items() if name not in START_PRESETS}}
 )
-
-__all__ = ["FIRST_PRESET", "PRESETS", "START_PRESETS", "Preset", "switches_of"]

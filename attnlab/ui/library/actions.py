@@ -12,7 +12,7 @@ from attnlab.configuration.options import OptionError, fields, label_of, present
 from attnlab.inspection.belief_probes import has_beliefs
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
-from attnlab.runs.differences import differing_settings, identity_of
+from attnlab.runs.differences import differing_settings
 from attnlab.runs.library import BIN_DAYS, Library, LibraryError, Query
 from attnlab.runs.links import control_key
 from attnlab.runs.past_runs import name_of
@@ -81,14 +81,14 @@ def open_finished_run(run: LiveRun, form: Experiment | OptionError) -> bool:
     """
     if run.snapshot().state != "idle" or session().runs_shelved or isinstance(form, OptionError):
         return False
-    library, identity = session_library().library, identity_of(form)
+    library = session_library().library
     try:
-        entries = library.entries(Query(settings=identity.settings, state="done"))
+        entries = library.entries(Query(like=form, state="done"))
     except LibraryError:
         # The page Library shows the error.
         return False
     for entry in entries:
-        if entry.has_model and not entry.changes and entry.experiment.seed == identity.seed:
+        if entry.has_model and not entry.changes and entry.experiment.seed == form.seed:
             return open_run(run, library, entry.number)
     return False
 

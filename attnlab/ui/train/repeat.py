@@ -11,7 +11,6 @@ from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.configuration.options import OptionError, options_of, present
 from attnlab.optimum import FEW_BELIEFS
-from attnlab.runs.differences import identity_of
 from attnlab.runs.library import Library, Query
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
@@ -70,7 +69,7 @@ def draw_repeat(form: Experiment | OptionError, snapshot: Snapshot) -> None:
 def row_over_seeds(experiment: Experiment) -> Row | None:
     """Return results over the library's finished runs of these settings, if there are several."""
     library = session_library().library
-    query = Query(settings=identity_of(experiment).settings, state="done", sort="seed")
+    query = Query(like=experiment, state="done", sort="seed")
     known: dict = session().kept.setdefault(_KNOWN, {})
     count = library.count(query)
     if known.get(query, (0, None))[0] != count:

@@ -4,14 +4,12 @@ Written by attnlab, which it needs on Python's path and nothing else. Options th
 are not named have their defaults.
 """
 
-from attnlab.changes import Change
-from attnlab.number_text import show_measured
-
 from attnlab import Experiment, evaluate, prepare, train
+from attnlab.configuration import show_measured
 from attnlab.generators import Recall
 from attnlab.models import AttentionOptions
 from attnlab.positions import Sinusoidal
-from attnlab.training import Training
+from attnlab.training import Change, Training
 
 experiment = Experiment(
     generator=Recall(days=(1, 3), horizon=6),

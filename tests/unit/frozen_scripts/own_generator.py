@@ -4,10 +4,10 @@ import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
-from attnlab.options import check_options, option
-from attnlab.vocabulary import WEATHER, Vocabulary
 
+from attnlab.configuration.options import check_options, option
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,9 +4,8 @@ Written by attnlab, which it needs on Python's path and nothing else. Options th
 are not named have their defaults.
 """
 
-from attnlab.number_text import show_measured
-
 from attnlab import Experiment, evaluate, prepare, train
+from attnlab.configuration import show_measured
 from attnlab.generators import DotMod
 from attnlab.models import LinearOptions
 from attnlab.training import Training
