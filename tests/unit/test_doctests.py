@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+from types import ModuleType
 
 import pytest
 
