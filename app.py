@@ -20,7 +20,7 @@ else:
     import streamlit as st
     from starlette.middleware import Middleware
 
-    from attnlab.training.registering import import_file
+    from attnlab.registering import import_file
     from attnlab.ui.core.fragments import keep_loop
     from attnlab.ui.core.server import hosted, prepare_server
     from attnlab.ui.core.web import KnownHostsOnly, OwnServerOnly, shorten_log, show_error

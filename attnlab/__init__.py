@@ -75,6 +75,8 @@ from attnlab.positions import NoPosition as NoPosition
 from attnlab.positions import Rotary as Rotary
 from attnlab.positions import Scalar as Scalar
 from attnlab.positions import Sinusoidal as Sinusoidal
+from attnlab.registering import register as register
+from attnlab.registering import unregister as unregister
 from attnlab.runs.history import ATTNLAB_VERSION
 from attnlab.runs.history import History as History
 from attnlab.runs.history import empty_history as empty_history
@@ -99,6 +101,8 @@ from attnlab.training.loop import Progress as Progress
 from attnlab.training.loop import run as run
 from attnlab.training.loop import train as train
 from attnlab.training.losses import LOSSES as LOSSES
+from attnlab.training.measure import Estimate as Estimate
+from attnlab.training.measure import Measure as Measure
 from attnlab.training.optimisers import OPTIMISERS as OPTIMISERS
 from attnlab.training.optimisers import SCHEDULES as SCHEDULES
 from attnlab.training.optimisers import Adam as Adam
@@ -108,8 +112,6 @@ from attnlab.training.optimisers import InverseSquareRoot as InverseSquareRoot
 from attnlab.training.optimisers import Sgd as Sgd
 from attnlab.training.optimisers import WarmUpCosine as WarmUpCosine
 from attnlab.training.presets import PRESETS as PRESETS
-from attnlab.training.registering import register as register
-from attnlab.training.registering import unregister as unregister
 from attnlab.training.steps import Training as Training
 from attnlab.training.steps import advance as advance
 

@@ -31,6 +31,7 @@ from attnlab.ui.inspect.view import draw_view
 from attnlab.ui.library.actions import open_finished_run
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
+from attnlab.ui.train.measures_panel import draw_measures
 from attnlab.ui.train.runs_panel import draw_files, follow_run_file
 
 ensure_shell()
@@ -83,6 +84,7 @@ else:
         if moment.model.logits_are_a_sum:
             draw_contributions(experiment, moment.model, tokens)
         draw_edits(experiment, moment.model, test, models_before(snapshot, moment))
+        draw_measures(run)
         draw_in_context_panel(run)
         draw_lengths(experiment, moment.model, test)
         draw_quality(experiment, moment.model, test)

@@ -7,9 +7,9 @@ from attnlab.ui.core.display import BELIEFS_PAGE
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.in_context.context_panel import draw_in_context_panel
 from attnlab.ui.shell import ensure_shell
-from attnlab.ui.train.accuracy_panel import draw_accuracies
 from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.figures_panel import draw_sequences
+from attnlab.ui.train.measures_panel import draw_measures
 from attnlab.ui.train.runs_panel import follow_run_file
 
 ensure_shell()
@@ -17,7 +17,7 @@ follow_run_file(session_run())
 bench = draw_bench("Train")
 if has_beliefs(bench.run.experiment.generator):
     st.page_link(BELIEFS_PAGE, label="Open in Beliefs", icon=":material/change_history:")
-draw_accuracies(bench.run)
+draw_measures(bench.run)
 draw_in_context_panel(bench.run)
 draw_sequences(bench.run)
 draw_bench_foot(bench)

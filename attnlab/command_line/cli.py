@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from attnlab.command_line.many_runs import add_compare, run_compare
+from attnlab.command_line.measure_command import add_measure, run_measure
 from attnlab.command_line.parser import CommandProgress, Parser, whole_number
 from attnlab.command_line.probe_command import add_probe, run_probe
 from attnlab.command_line.process_commands import (
@@ -89,6 +90,7 @@ _COMMANDS = MappingProxyType(
         "sample": _Command(add_sample, run_sample),
         "optimum": _Command(add_optimum, run_optimum),
         "train": _Command(add_train, run_train),
+        "measure": _Command(add_measure, run_measure),
         "probe": _Command(add_probe, run_probe),
         "compare": _Command(add_compare, run_compare),
         "reproduce": _Command(add_reproduce, run_reproduce),
@@ -102,7 +104,8 @@ def main(arguments: Sequence[str] | None = None, progress: CommandProgress | Non
     fix_numerics()
     values = vars(_parser().parse_args(arguments))
     # Python before 3.13 returns an empty list for the value of `--length=--`.
-    values |= {name: "--" for name, value in values.items() if value == [] and name != "numbers"}
+    lists = ("numbers", "names")
+    values |= {name: "--" for name, value in values.items() if value == [] and name not in lists}
     parsed = {name: value for name, value in values.items() if value is not None}
     name = parsed.pop("command")
     try:

@@ -19,6 +19,7 @@ from attnlab.configuration.options import (
 )
 from attnlab.inspection import MEASURES, measure_of
 from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
+from attnlab.runs.run_summary import FIGURES
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import bytes_of, work
 
@@ -83,9 +84,11 @@ class Grid:
 
 def measured_by(grid: Grid) -> dict[str, Any]:
     """Return the arguments of `run_all` by which the metrics of a grid are measured."""
-    if not grid.metrics:
+    # Every run has these without being measured again.
+    names = [name for name in grid.metrics if name not in FIGURES]
+    if not names:
         return {}
-    found = {name: present(measure_of(name)).of for name in grid.metrics}
+    found = {name: present(measure_of(name)).of for name in names}
     return {"metrics": found, "checkpoints": ()}
 
 

@@ -33,6 +33,7 @@ from attnlab.configuration.options import AttnlabError, OptionError, default_of,
 from attnlab.configuration.records import check_registered
 from attnlab.generators.interruption import Stopped, check_in
 from attnlab.inspection.targets import exact_match_of
+from attnlab.registering import added_classes, register_by_path
 from attnlab.runs.history import empty_history
 from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.run_summary import RunSummary, summary_of
@@ -47,7 +48,6 @@ from attnlab.training.loop import (
     evaluate_state,
     run,
 )
-from attnlab.training.registering import added_classes, register_by_path
 from attnlab.training.steps import Training
 
 

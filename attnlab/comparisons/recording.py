@@ -13,13 +13,14 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import AttnlabError, OptionError, quoted
 from attnlab.generators.interruption import Stopped
 from attnlab.models import AbstractModel, parameter_count
+from attnlab.registering import at_path, path_of
 from attnlab.runs.history import MOST_CHECKPOINTS, MOST_NUMBERS
 from attnlab.runs.run_summary import FIGURES
 from attnlab.training.experiment import Setup
 from attnlab.training.loop import EvaluationPlan
-from attnlab.training.registering import at_path, path_of
+from attnlab.training.measure import Estimate
 
-Metric = Callable[[AbstractModel, Setup], float | None]
+Metric = Callable[[AbstractModel, Setup], Estimate | float | None]
 
 _TESTS = 24
 # For messages of errors that are not attnlab's.
@@ -107,7 +108,7 @@ def _measure(
     try:
         if (found := metric(model, setup)) is None:
             return None
-        value = float(found)
+        value = float(found.value if isinstance(found, Estimate) else found)
     except Stopped:
         raise
     # A user's function may raise anything; the error becomes the reason of this run's row.

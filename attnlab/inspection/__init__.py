@@ -32,8 +32,8 @@ from attnlab.inspection.lengths import check_length as check_length
 from attnlab.inspection.lengths import loss_at_length as loss_at_length
 from attnlab.inspection.lengths import model_at_length as model_at_length
 from attnlab.inspection.measures import MEASURES as MEASURES
-from attnlab.inspection.measures import Measure as Measure
 from attnlab.inspection.measures import belief_r2 as belief_r2
+from attnlab.inspection.measures import estimates_of as estimates_of
 from attnlab.inspection.measures import excess_at_double_length as excess_at_double_length
 from attnlab.inspection.measures import excess_at_fourfold_length as excess_at_fourfold_length
 from attnlab.inspection.measures import measure_label as measure_label

@@ -1,22 +1,26 @@
-"""Additional measures of a trained model, by which runs can be compared."""
+"""The measures of a trained model, by name."""
 
+import dataclasses
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
+from attnlab.configuration.registry import Registry
+from attnlab.generators import InContextMarkov, is_task
+from attnlab.inspection import results
 from attnlab.inspection.belief_probes import ProbeSetup, check_can_probe, prepare_probes
-from attnlab.inspection.lengths import loss_at_length
+from attnlab.inspection.lengths import check_length, loss_at_length
 from attnlab.inspection.probes import activations
 from attnlab.inspection.retrieval import inference_kl, retrieval_kl
 from attnlab.models import AbstractModel
 from attnlab.models.sites import site_title
 from attnlab.training.experiment import Experiment, Setup, abstract_state
+from attnlab.training.measure import OWN_MEASURES, Estimate, Measure
 
 
 def belief_r2(model: AbstractModel, setup: Setup, site: str | None = None) -> float | None:
@@ -97,58 +101,152 @@ def _defined(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-class Measure(NamedTuple):
-    """A number of a trained model.
+def _can_probe(experiment: Experiment) -> bool:
+    try:
+        check_can_probe(experiment)
+    except OptionError:
+        return False
+    return True
 
-    Attributes:
-        of: Function of the model and `prepare(experiment)` that returns the number, or None if it
-            is not defined for the experiment.
-        label: Its name on screen.
-        needs: What an experiment must have for it to be defined.
-        lower_is_better: Whether a lower number is better.
 
-    """
+def _can_lengthen(times: int, experiment: Experiment) -> bool:
+    try:
+        check_length(experiment, times * experiment.length)
+    except OptionError:
+        return False
+    return True
 
-    of: Callable[..., float | None]
-    label: str
-    needs: str
-    lower_is_better: bool = False
+
+def _has_known_tables(experiment: Experiment) -> bool:
+    process = experiment.generator
+    return isinstance(process, InContextMarkov) and process.prior == "known-tables"
 
 
 _NEEDS_LENGTHS = "a causal model with the loss `next`, and positions that are not `learned`"
 _NEEDS_TABLES = "`in-context-markov` with `known-tables`, and a causal model with the loss `next`"
-_NEEDS = "a process with hidden states and a causal model whose activations can be read"
-MEASURES = MappingProxyType(
-    {
-        "belief_r2": Measure(belief_r2, "R² of the belief", _NEEDS),
-        "untrained_belief_r2": Measure(
-            untrained_belief_r2, "R² of the belief before training", _NEEDS
+_NEEDS_BELIEFS = "a process with hidden states and a causal model whose activations can be read"
+MEASURES: Registry[Measure] = Registry(
+    (
+        Measure(
+            "accuracy",
+            results.accuracy,
+            label="accuracy",
+            summary="share of correct predictions on the test set",
         ),
-        "excess_at_double_length": Measure(
+        Measure(
+            "nll",
+            results.nll,
+            label="loss",
+            unit="nats",
+            summary="test loss",
+            lower_is_better=True,
+        ),
+        Measure(
+            "mean_nll",
+            results.mean_nll,
+            label="mean loss",
+            unit="nats",
+            summary="mean test loss over all positions in the loss",
+            needs="a model that predicts at every position",
+            applies=results.predicts_everywhere,
+            lower_is_better=True,
+        ),
+        Measure(
+            "learned",
+            results.learned,
+            label="share learned",
+            summary="share of what can be learned: 0 is a uniform guess, 1 the best possible",
+        ),
+        Measure(
+            "exact_match",
+            results.exact_match,
+            label="exact match",
+            summary="share of targets written without a mistake",
+            needs="a task",
+            applies=lambda experiment: is_task(experiment.generator),
+        ),
+        Measure(
+            "training_accuracy",
+            results.training_accuracy,
+            label="accuracy on the training set",
+            summary="share of correct predictions on at most 1,000 training sequences",
+            needs="fixed data",
+            applies=results.has_training_set,
+        ),
+        Measure(
+            "belief_r2",
+            belief_r2,
+            label="R² of the belief",
+            summary="how well a linear probe of the last site reads off the exact belief",
+            needs=_NEEDS_BELIEFS,
+            applies=_can_probe,
+        ),
+        Measure(
+            "untrained_belief_r2",
+            untrained_belief_r2,
+            label="R² of the belief before training",
+            summary="the same before training, the control of `belief_r2`",
+            needs=_NEEDS_BELIEFS,
+            applies=_can_probe,
+        ),
+        Measure(
+            "prefix_match",
+            results.prefix_match,
+            label="prefix match",
+            summary="the largest share of a head's attention after earlier copies of the token",
+            needs="self-attention that predicts at every position",
+            applies=results.predicts_everywhere,
+        ),
+        Measure(
+            "previous_token",
+            results.previous_token,
+            label="attention to the previous token",
+            summary="the largest share of a head's attention on the token before the query",
+            needs="self-attention that predicts at every position",
+            applies=results.predicts_everywhere,
+        ),
+        Measure(
+            "excess_at_double_length",
             excess_at_double_length,
-            "loss above the floor at twice the length (nats)",
-            _NEEDS_LENGTHS,
+            label="loss above the floor at twice the length",
+            unit="nats",
+            summary="loss minus that of exact predictions, over the later half of longer sequences",
+            needs=_NEEDS_LENGTHS,
+            applies=partial(_can_lengthen, 2),
             lower_is_better=True,
         ),
-        "excess_at_fourfold_length": Measure(
+        Measure(
+            "excess_at_fourfold_length",
             excess_at_fourfold_length,
-            "loss above the floor at four times the length (nats)",
-            _NEEDS_LENGTHS,
+            label="loss above the floor at four times the length",
+            unit="nats",
+            summary="the same at four times the trained length",
+            needs=_NEEDS_LENGTHS,
+            applies=partial(_can_lengthen, 4),
             lower_is_better=True,
         ),
-        "retrieval_kl": Measure(
+        Measure(
+            "retrieval_kl",
             retrieval_kl,
-            "KL from retrieval, on new tables (nats)",
-            _NEEDS_TABLES,
+            label="KL from retrieval, on new tables",
+            unit="nats",
+            summary="small if the model predicts as if only the known tables existed",
+            needs=_NEEDS_TABLES,
+            applies=_has_known_tables,
             lower_is_better=True,
         ),
-        "inference_kl": Measure(
+        Measure(
+            "inference_kl",
             inference_kl,
-            "KL from inference, on new tables (nats)",
-            _NEEDS_TABLES,
+            label="KL from inference, on new tables",
+            unit="nats",
+            summary="small if the model reads a new table off the sequence",
+            needs=_NEEDS_TABLES,
+            applies=_has_known_tables,
             lower_is_better=True,
         ),
-    }
+    ),
+    parts=(OWN_MEASURES,),
 )
 
 
@@ -170,25 +268,31 @@ def measure_of(name: str) -> Measure | None:
     if base not in _OF_SITES or not re.fullmatch(r"[a-z_]+(\.[a-z_]+)?(\.\d+)?", site):
         return MEASURES.get(name)
     found = MEASURES[base]
-    return Measure(
-        functools.partial(found.of, site=site),
-        f"{found.label}, {site_title(site)}",
-        f"a process with hidden states and a causal model with the site `{site}`",
+    return dataclasses.replace(
+        found,
+        name=name,
+        of=partial(found.of, site=site),
+        label=f"{found.label}, {site_title(site)}",
+        needs=f"a process with hidden states and a causal model with the site `{site}`",
     )
 
 
 def measures_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
-    """Return the names of `MEASURES`, and those of R² at each site of models that can be probed."""
-    sites: dict[str, None] = {}
-    for experiment in experiments:
-        try:
-            check_can_probe(experiment)
-        except OptionError:
-            continue
-        sites |= dict.fromkeys(abstract_state(experiment).model.sites)
-    return (*MEASURES, *(f"{base}:{site}" for base in _OF_SITES for site in sites))
+    """Return the measures that some experiment has, with R² at each site that can be probed."""
+    known, sites = dict.fromkeys(experiments), {}
+    for experiment in known:
+        if _can_probe(experiment):
+            sites |= dict.fromkeys(abstract_state(experiment).model.sites)
+    names = [name for name, measure in MEASURES.items() if any(map(measure.applies, known))]
+    return (*names, *(f"{base}:{site}" for base in _OF_SITES for site in sites))
 
 
 def measure_label(name: str) -> str:
     """Return the name on screen of a measure, or the name itself of any other metric."""
-    return name if (found := measure_of(name)) is None else found.label
+    return name if (found := measure_of(name)) is None else found.title
+
+
+def estimates_of(model: AbstractModel, setup: Setup, names: Iterable[str]) -> dict[str, Estimate]:
+    """Return the named measures of a model, without those that are not defined for it."""
+    found = ((name, present(measure_of(name)).estimate(model, setup)) for name in names)
+    return {name: estimate for name, estimate in found if estimate is not None}

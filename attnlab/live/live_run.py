@@ -18,7 +18,7 @@ from attnlab.models import parameter_count
 from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
-from attnlab.training.experiment import Experiment, abstract_state, prepare, source_of
+from attnlab.training.experiment import Experiment, Setup, abstract_state, prepare, source_of
 from attnlab.training.loop import EvaluationEvent, Event, NotFiniteError, evaluate_state, run
 from attnlab.training.steps import advance
 
@@ -214,6 +214,11 @@ class LiveRun:
         """Return the run as it can be saved, or None before anything was computed."""
         with self._lock:
             return self._progress.stored()
+
+    @property
+    def setup(self) -> Setup | None:
+        """The prepared experiment, or None before its data were drawn."""
+        return self._progress.setup
 
     def test_sequences(self) -> Int[np.ndarray, "test days"] | None:
         """Return the test sequences, or None before they were drawn."""

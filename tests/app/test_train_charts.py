@@ -207,7 +207,7 @@ def test_every_view_of_a_family_without_attention_is_drawn(app):
 def test_a_run_that_memorises_has_both_accuracies(app):
     training = Training(split="distinct", train_size=21, test_size=100, batch_mode="full", steps=40)
     _open(app, Experiment(generator=ModularAddition(p=11), training=training))
-    app.session_state["accuracies"] = True
+    app.session_state["measures"] = True
     app.button(key="run_start").click().run()
     assert _run(app).wait(_PATIENCE)
     app.run()
@@ -218,6 +218,6 @@ def test_a_run_that_memorises_has_both_accuracies(app):
     (alt,) = [
         each.alt
         for name, each in app.session_state["session"].charts.items()
-        if name == "Training and test accuracy"
+        if name == "accuracy on the training set and accuracy"
     ]
     assert known["training accuracy"] in alt

@@ -13,11 +13,11 @@ from attnlab import Experiment, Library, OptionError, Processes, Training, regis
 from attnlab.inspection import compare, quality
 from attnlab.models.inside import mean_trace
 from attnlab.optimum import dependence, token_marginals
+from attnlab.registering import import_file, unregister
 from attnlab.runs.links import from_query, to_query
 from attnlab.runs.storage import from_bytes, to_bytes
 from attnlab.training.experiment import from_json, prepare, to_json
 from attnlab.training.optimisers import AbstractSchedule
-from attnlab.training.registering import import_file, unregister
 from tests.unit.small_experiments import SMALL
 
 MODULE = '''

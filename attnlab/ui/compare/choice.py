@@ -31,6 +31,7 @@ from attnlab.configuration.options import (
 from attnlab.inspection import measure_label, measures_for
 from attnlab.models import ALL_MODELS
 from attnlab.runs.option_texts import parts_with
+from attnlab.runs.run_summary import FIGURES
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.address_controls import number_field
@@ -269,7 +270,7 @@ def draw_more(base: Experiment, settings: Sequence[Setting]) -> None:
     shown = (each.experiment or base for each in settings[:_MOST_WITH_SITES])
     st.multiselect(
         "also measure",
-        list(dict.fromkeys((*measures_for(shown), *metrics()))),
+        [name for name in dict.fromkeys((*measures_for(shown), *metrics())) if name not in FIGURES],
         format_func=measure_label,
         key=METRICS,
         placeholder="also measure …",

@@ -15,7 +15,7 @@ from attnlab.lessons.examples import Example
 from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
 from attnlab.runs.links import to_query
-from attnlab.runs.run_summary import RunSummary
+from attnlab.runs.run_summary import FIGURES, RunSummary
 from attnlab.ui.compare.choice import option_label, setting_labels
 from attnlab.ui.compare.curves import draw_curves, draw_dots, figure_label, metrics_of
 from attnlab.ui.compare.work import (
@@ -193,9 +193,10 @@ def _draw_rows(rows: Sequence[Row], grid: Grid) -> None:
     labels = setting_labels(rows)
     draw_dots(rows, labels)
     if any(row.finished for row in rows):
-        for name in set(grid.metrics) - set(metrics_of(rows)):
+        for name in set(grid.metrics) - {*metrics_of(rows), *FIGURES}:
             measure = present(measure_of(name))
-            st.caption(f"{measure.label} is not defined here. It needs {measure.needs}.")
+            needs = f" It needs {measure.needs}." if measure.needs else ""
+            st.caption(f"{measure.label} is not defined here.{needs}")
     draw_table(rows, labels, grid.seeds)
     draw_curves(rows, labels)
 

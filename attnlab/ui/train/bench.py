@@ -36,7 +36,6 @@ from attnlab.ui.library.place import (
     draw_library_problem,
     show_save_problem,
 )
-from attnlab.ui.train.accuracy_panel import training_accuracy
 from attnlab.ui.train.cursor import (
     LIVE,
     Moment,
@@ -62,6 +61,7 @@ from attnlab.ui.train.loss_panel import (
     draw_reference_choice,
     draw_target,
 )
+from attnlab.ui.train.measures_panel import training_accuracy
 from attnlab.ui.train.repeat import draw_curve_choice, draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs
 from attnlab.ui.train.task import draw_task, final_sources, picture_of, true_probs
@@ -155,7 +155,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         reading = st.container()
         draw_findings(form)
         if moment is not None:
-            draw_figures(seen, moment.evaluation, training_accuracy(seen, moment))
+            draw_figures(seen, moment.evaluation, training_accuracy(run, seen, moment))
         with st.container(horizontal=True, vertical_alignment="center", gap="large"):
             logarithmic = draw_axis_choice()
             rungs = draw_reference_choice(seen)

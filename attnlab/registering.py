@@ -1,4 +1,4 @@
-"""User-defined processes, models, positions, optimisers and schedules."""
+"""User-defined processes, models, positions, optimisers, schedules and measures."""
 
 import importlib
 import re
@@ -11,10 +11,12 @@ from typing import Any
 from attnlab.configuration.options import OptionError, fields, quoted
 from attnlab.configuration.registry import Registry
 from attnlab.generators import GENERATORS, TASKS, AbstractGenerator, AbstractTask
+from attnlab.inspection import MEASURES
 from attnlab.models import MODELS, SOURCE_MODELS, AbstractModelOptions
 from attnlab.models.seq2seq import AbstractSourceOptions
 from attnlab.positions import POSITIONS, AbstractPosition
 from attnlab.training.experiment import Experiment
+from attnlab.training.measure import OWN_MEASURES, Measure
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES, AbstractOptimiser, AbstractSchedule
 
 # The first base class that matches counts, so subclasses come before their base classes.
@@ -28,15 +30,16 @@ _REGISTRIES: tuple[tuple[type, Registry], ...] = (
     (AbstractSchedule, SCHEDULES),
 )
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_MEASURE_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
-def register(kind: type) -> type:
-    """Make your own class known to links, run files, the library, workers and the app.
+def register(kind: Any) -> Any:
+    """Make your own class or `Measure` known to links, files, workers, commands and the app.
 
-    Its kind follows from its base class: a process, task, model, positional encoding, optimiser or
-    learning-rate schedule. Worker processes import the module that defines it, so define it at the
-    top level of a module or script. Registering a class of the same name and module again replaces
-    the earlier one, as a notebook needs.
+    The kind of a class follows from its base class: a process, task, model, positional encoding,
+    optimiser or learning-rate schedule. Worker processes import the module that defines it, so
+    define it at the top level of a module or script. Registering a class of the same name and
+    module again replaces the earlier one, as a notebook needs.
 
     >>> import dataclasses
     >>> @register
@@ -52,13 +55,15 @@ def register(kind: type) -> type:
     >>> unregister(Half)
 
     Returns:
-        The class, so that it works as a decorator.
+        The class or measure, so that it works as a decorator.
 
     Raises:
         OptionError: If its `name` is taken, or not made of lower-case letters, digits and hyphens.
         TypeError: If it is not a frozen dataclass of one of these kinds.
 
     """
+    if isinstance(kind, Measure):
+        return _register_measure(kind)
     registry = _registry_of(kind)
     name = getattr(kind, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -72,6 +77,16 @@ def register(kind: type) -> type:
         raise OptionError("summary", None, f"{kind.__name__} has none", "Add one sentence")
     registry.add(kind)
     return kind
+
+
+def _register_measure(measure: Measure) -> Measure:
+    if not _MEASURE_NAME.fullmatch(measure.name):
+        problem = "not lower-case letters, digits and underscores between them"
+        raise OptionError("name", measure.name, problem, "Choose a name such as 'largest_weight'")
+    if measure.name in MEASURES and measure.name not in OWN_MEASURES:
+        raise OptionError("name", measure.name, "another measure has it", "Choose another name")
+    OWN_MEASURES.add(measure)
+    return measure
 
 
 def import_file(file: str) -> None:
@@ -97,9 +112,9 @@ def import_file(file: str) -> None:
         raise OptionError("module", file, "another module has this name", "Rename the file")
 
 
-def unregister(kind: type) -> None:
-    """Undo `register`. Does nothing if the class is not registered."""
-    _registry_of(kind).remove(kind)
+def unregister(kind: Any) -> None:
+    """Undo `register`. Does nothing if the class or measure is not registered."""
+    (OWN_MEASURES if isinstance(kind, Measure) else _registry_of(kind)).remove(kind)
 
 
 def added_classes(experiment: Experiment) -> tuple[tuple[str, str], ...]:

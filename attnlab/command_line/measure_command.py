@@ -1,0 +1,112 @@
+"""The command `measure`: measures of a trained model, at its last step or over training."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from attnlab.command_line.parser import CommandProgress
+from attnlab.command_line.train_command import begun_from_options, read_run_file, train_run
+from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.options import OptionError, choose_one_of, present
+from attnlab.inspection import MEASURES, estimates_of, measure_of, measures_for
+from attnlab.registering import import_file
+from attnlab.runs.option_texts import experiment_parts
+from attnlab.training.experiment import Experiment, prepare
+from attnlab.training.measure import Estimate
+
+
+def add_measure(commands: argparse._SubParsersAction) -> None:
+    """Add the command `measure`."""
+    measuring = commands.add_parser(
+        "measure", add_help=False, help="train or load a model, and print measures of it"
+    )
+    measuring.add_argument("names", nargs="*", metavar="NAME", help="measures; by default all")
+    measuring.add_argument("--list", action="store_true", help="print the measures and exit")
+    measuring.add_argument("--preset", metavar="NAME", help="train this preset")
+    measuring.add_argument("--load", metavar="FILE", help="measure the run of a file")
+    measuring.add_argument(
+        "--over-training", action="store_true", help="measure every model that was kept"
+    )
+    measuring.add_argument(
+        "--module", metavar="FILE", help="a Python file that registers your own measures"
+    )
+    measuring.add_argument("--json", action="store_true", help="print one JSON object")
+    measuring.add_options(experiment_parts())
+
+
+def run_measure(parsed: dict[str, Any], progress: CommandProgress) -> int:
+    """Print measures of a run that is trained or loaded."""
+    names, as_json = parsed.pop("names"), parsed.pop("json")
+    over_training, file = parsed.pop("over_training"), parsed.pop("load", None)
+    if module := parsed.pop("module", None):
+        import_file(module)
+    if parsed.pop("list"):
+        for measure in MEASURES.values():
+            needs = f" Needs {measure.needs}." if measure.needs else ""
+            print(f"{measure.name}  {measure.title}: {measure.summary or 'your own'}.{needs}")
+        return 0
+    for name in names:
+        if measure_of(name) is None:
+            remedy = choose_one_of(MEASURES, name)
+            raise OptionError("names", name, "not a measure", remedy)
+    if file is None:
+        begun = begun_from_options(parsed)
+        names = _defined_names(names, begun.experiment)
+        print("Drawing data and compiling …", file=sys.stderr)
+        ended, _, _ = train_run(begun, progress, whole_history=over_training)
+        setup = begun.setup
+    elif parsed:
+        name = next(iter(parsed))
+        problem = "the file says what is measured"
+        raise OptionError(name, parsed[name], problem, f"Leave out `{name}` or `load`")
+    else:
+        ended = read_run_file(file)
+        names, setup = _defined_names(names, ended.experiment), prepare(ended.experiment)
+    last = int(ended.state.step)
+    kept = dict(ended.history.checkpoints) if over_training else {}
+    found: dict[int, dict[str, Estimate]] = {}
+    for step, model in sorted((kept | {last: ended.state.model}).items()):
+        progress.words = f"while measuring the model of step {step:,}"
+        found[step] = estimates_of(model, setup, names)
+    _print(found, as_json=as_json, over_training=over_training)
+    return 0
+
+
+def _defined_names(names: list[str], experiment: Experiment) -> list[str]:
+    """Return the names, or those of all measures of the experiment if there are none.
+
+    Raises:
+        OptionError: If a measure is not defined for the experiment.
+    """
+    for name in names:
+        measure = present(measure_of(name))
+        if not measure.applies(experiment):
+            raise OptionError("names", name, "not defined here", f"It needs {measure.needs}")
+    return names or [name for name in measures_for([experiment]) if name in MEASURES]
+
+
+def record_of(step: int, found: dict[str, Estimate]) -> list[dict[str, Any]]:
+    """Return the measures of one step as they are in JSON, which has no NaN."""
+    return [
+        {
+            "name": name,
+            "step": step,
+            "value": value,
+            "stderr": None if stderr != stderr else stderr,
+        }
+        for name, (value, stderr) in found.items()
+    ]
+
+
+def _print(found: dict[int, dict[str, Estimate]], *, as_json: bool, over_training: bool) -> None:
+    if as_json:
+        rows = [row for step, estimates in found.items() for row in record_of(step, estimates)]
+        print(json.dumps({"measures": rows}))
+        return
+    for step, estimates in found.items():
+        at = f"step {step:,}  " if over_training else ""
+        for name, (value, stderr) in estimates.items():
+            unit = present(measure_of(name)).unit
+            shown = f"{value:.4f}" if stderr != stderr else show_measured(value, stderr)
+            print(f"{at}{name}  {shown} {unit}".rstrip())

@@ -1,0 +1,160 @@
+"""Measures of a run's models over training, those of the user included."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnlab.charts import Scale, distinct, lines_chart, series_table
+from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.options import present
+from attnlab.inspection import estimates_of, measure_label, measure_of, measures_for
+from attnlab.inspection.results import has_training_set
+from attnlab.live.live_run import LiveRun
+from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import Experiment, Setup
+from attnlab.training.measure import Estimate
+from attnlab.ui.core.fragments import draw_while, panel
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of
+from attnlab.ui.train.cursor import Moment
+
+_COURSE, _SHOWN, _HEIGHT = "measures_course", "measures_shown", 260
+# Half the width of a 95 % interval, in standard errors.
+_INTERVAL = 1.96
+# Results by step and measure; None if a measure is not defined.
+Course = dict[int, dict[str, Estimate | None]]
+
+
+def training_accuracy(run: LiveRun, snapshot: Snapshot, moment: Moment) -> float | None:
+    """Return the accuracy of the shown model on its training set; None with fresh data.
+
+    While the run trains it may be that of a recent model.
+    """
+    setup = run.setup
+    if setup is None or snapshot.state == "idle" or not has_training_set(setup.experiment):
+        return None
+
+    def compute(model: Any) -> Estimate:
+        return estimates_of(model, setup, ["training_accuracy"])["training_accuracy"]
+
+    return result_shown("training_accuracy", setup, snapshot, moment, compute).result.value
+
+
+@panel("Measures over training", key="measures", icon="monitoring")
+def draw_measures(run: LiveRun) -> None:
+    """Draw the chosen measures of every kept model of a run."""
+    experiment = run.snapshot().experiment
+    usual = ["training_accuracy"] * has_training_set(experiment) + ["accuracy"]
+    chosen = st.multiselect(
+        "measures",
+        measures_for([experiment]),
+        default=usual,
+        format_func=measure_label,
+        key=_SHOWN,
+        persist_state="session",
+        label_visibility="collapsed",
+        placeholder="choose measures …",
+    )
+    if len(chosen) and run.setup is None:
+        st.caption("Start a run to measure its models.")
+    elif chosen:
+        draw_while(
+            lambda: _waiting_for(run, chosen),
+            functools.partial(_draw, run, chosen),
+            key="measures_course",
+        )
+
+
+def _course(experiment: Experiment) -> Course:
+    return course_of(_COURSE, experiment)
+
+
+def _missing(run: LiveRun, chosen: Sequence[str]) -> list[tuple[int, Any]]:
+    """Return the kept models of which a measure is missing; none while the run trains."""
+    snapshot = run.snapshot()
+    course = _course(snapshot.experiment)
+    known = [step for step, found in course.items() if found.keys() >= set(chosen)]
+    return missing_models(known, snapshot)
+
+
+def _waiting_for(run: LiveRun, chosen: Sequence[str]) -> tuple[bool, bool] | None:
+    reasons = run.snapshot().active, bool(_missing(run, chosen))
+    return reasons if any(reasons) else None
+
+
+def _draw(run: LiveRun, chosen: Sequence[str]) -> None:
+    snapshot, setup = run.snapshot(), present(run.setup)
+    course = _course(snapshot.experiment)
+    for step, model in some_of(_missing(run, chosen)):
+        found = course.setdefault(step, {})
+        _measure(model, setup, [name for name in chosen if name not in found], found)
+    if snapshot.active:
+        st.caption("Measures appear when the run pauses or ends.")
+    elif left := len(_missing(run, chosen)):
+        st.caption(f":material/hourglass_top: Measuring {left} more models of this run …")
+    defined = {name: _values(course, name, snapshot.step) for name in chosen}
+    for name in [name for name, values in defined.items() if course and not values]:
+        needs = present(measure_of(name)).needs
+        st.caption(
+            f"{measure_label(name)} is not defined here. {f'It needs {needs}.' * bool(needs)}"
+        )
+    by_unit: dict[str, list[str]] = {}
+    for name in [name for name, values in defined.items() if values]:
+        by_unit.setdefault(present(measure_of(name)).unit, []).append(name)
+    for unit, names in by_unit.items():
+        _draw_chart({name: defined[name] for name in names}, unit)
+
+
+def _measure(
+    model: Any, setup: Setup, names: Sequence[str], found: dict[str, Estimate | None]
+) -> None:
+    estimates = estimates_of(model, setup, names)
+    found |= {name: estimates.get(name) for name in names}
+
+
+def _values(course: Course, name: str, most: int) -> list[tuple[int, Estimate]]:
+    """Return the estimates of a measure by step, up to the step `most` of the run."""
+    pairs = ((step, found.get(name)) for step, found in sorted(course.items()) if step <= most)
+    return [(step, estimate) for step, estimate in pairs if estimate is not None]
+
+
+def _draw_chart(found: dict[str, list[tuple[int, Estimate]]], unit: str) -> None:
+    """Draw measures of one unit over the steps, with 95 % intervals where errors are known."""
+    labels = {name: present(measure_of(name)).label for name in found}
+    tables = [
+        series_table(
+            labels[name],
+            [step for step, _ in values],
+            [estimate.value for _, estimate in values],
+            _INTERVAL * np.array([estimate.stderr for _, estimate in values]),
+        )
+        for name, values in found.items()
+    ]
+    last = "; ".join(
+        f"{labels[name]} {_shown(values[-1][1])} at step {values[-1][0]:,}"
+        for name, values in found.items()
+    )
+    draw_chart(
+        lines_chart(
+            pd.concat(tables),
+            x=Scale("step", ",d", ",d"),
+            y=Scale(unit or "value", ".3f"),
+            series=distinct(labels.values()),
+            look="band",
+            tips=(),
+            height=_HEIGHT,
+        ),
+        name=" and ".join(labels.values()),
+        alt=f"Over training: {last}.",
+    )
+    st.caption(f"{last}. Bands are 95 % intervals over sequences, where the error is known.")
+
+
+def _shown(estimate: Estimate) -> str:
+    if np.isnan(estimate.stderr):
+        return f"{estimate.value:.4g}"
+    return show_measured(*estimate)
