@@ -7,7 +7,7 @@ from typing import Any
 
 from attnlab.command_line.parser import CommandProgress
 from attnlab.command_line.train_command import begun_from_options, read_run_file, train_run
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import OptionError, choose_one_of, present
 from attnlab.inspection import MEASURES, estimates_of, measure_of, measures_for
 from attnlab.registering import import_file
@@ -108,5 +108,5 @@ def _print(found: dict[int, dict[str, Estimate]], *, as_json: bool, over_trainin
         at = f"step {step:,}  " if over_training else ""
         for name, (value, stderr) in estimates.items():
             unit = present(measure_of(name)).unit
-            shown = f"{value:.4f}" if stderr != stderr else show_measured(value, stderr)
+            shown = show_estimate(value, stderr, most_places=4)
             print(f"{at}{name}  {shown} {unit}".rstrip())

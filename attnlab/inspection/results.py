@@ -73,7 +73,9 @@ def training_accuracy(model: AbstractModel, setup: Setup) -> Estimate | None:
     rows = jnp.asarray(draw_data(experiment).train_set[:MOST_TRAINING_SEQUENCES])
     mask = loss_mask_of(experiment.generator, rows)
     found = evaluate(model, rows, readout=experiment.training.readout, loss_mask=mask)
-    return Estimate(found.accuracy, found.accuracy_stderr)
+    # The whole set is no sample.
+    is_sample = experiment.training.train_size > MOST_TRAINING_SEQUENCES
+    return Estimate(found.accuracy, found.accuracy_stderr if is_sample else 0.0)
 
 
 def has_training_set(experiment: Experiment) -> bool:

@@ -53,7 +53,7 @@ RESERVED = {
     "streamlit": {"ui"},
     "altair": {"charts", "ui"},
     "threading": {"comparisons.processes", "live", "runs.library", "ui"},
-    "time": {"comparisons", "live", "lessons.costs", "command_line", "ui"},
+    "time": {"comparisons", "live", "lessons.costs", "runs.library.files", "command_line", "ui"},
     **dict.fromkeys(("pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"), frozenset()),
     "subprocess": {"command_line.cli"},
     "socket": frozenset(),

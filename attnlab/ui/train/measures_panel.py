@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.charts import Scale, distinct, lines_chart, series_table
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import present
 from attnlab.inspection import estimates_of, measure_label, measure_of, measures_for
 from attnlab.inspection.results import has_training_set
@@ -135,7 +135,7 @@ def _draw_chart(found: dict[str, list[tuple[int, Estimate]]], unit: str) -> None
         for name, values in found.items()
     ]
     last = "; ".join(
-        f"{labels[name]} {_shown(values[-1][1])} at step {values[-1][0]:,}"
+        f"{labels[name]} {show_estimate(*values[-1][1])} at step {values[-1][0]:,}"
         for name, values in found.items()
     )
     draw_chart(
@@ -152,9 +152,3 @@ def _draw_chart(found: dict[str, list[tuple[int, Estimate]]], unit: str) -> None
         alt=f"Over training: {last}.",
     )
     st.caption(f"{last}. Bands are 95 % intervals over sequences, where the error is known.")
-
-
-def _shown(estimate: Estimate) -> str:
-    if np.isnan(estimate.stderr):
-        return f"{estimate.value:.4g}"
-    return show_measured(*estimate)
