@@ -123,7 +123,7 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
 
 
 def show_estimate(value: float, stderr: float, *, most_places: int = 3) -> str:
-    """Return `show_measured`, or the value alone, to `most_places`, if its error is 0 or not known (NaN).
+    """Return `show_measured`, or the value to `most_places` if its error is 0 or NaN.
 
     >>> show_estimate(0.50587, 0.00499), show_estimate(-0.5, 0.0)
     ('0.506 ± 0.005', '−0.500')

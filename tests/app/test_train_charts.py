@@ -215,9 +215,10 @@ def test_a_run_that_memorises_has_both_accuracies(app):
     known = figures(app)
     # Nothing that is trained is tested, and 21 sums say little about the others.
     assert float(known["training accuracy"]) > float(known["test accuracy"].split(" ")[0])
-    (alt,) = [
-        each.alt
-        for name, each in app.session_state["session"].charts.items()
-        if name == "accuracy on the training set and accuracy"
-    ]
-    assert f"accuracy on the training set {known['training accuracy']} at step 40" in alt
+
+    def alt():
+        charts = app.session_state["session"].charts
+        return charts["accuracy on the training set and accuracy"].alt
+
+    _until(app, lambda: "at step 40" in alt())
+    assert f"accuracy on the training set {known['training accuracy']} at step 40" in alt()
