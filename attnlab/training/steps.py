@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,6 +16,7 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import (
     OptionError,
     Options,
+    OrName,
     default_of,
     option,
     options_of,
@@ -62,14 +63,14 @@ class Training(Options):
         "; ".join(f"{name}: {text}" for name, text in READOUTS.items()) + ".",
         choices=tuple(READOUTS),
     )
-    optimiser: AbstractOptimiser = option(
+    optimiser: OrName[AbstractOptimiser] = option(
         Adam(), "The update rule for the weights.", registry=OPTIMISERS
     )
     # The high cap lets users see a run that diverges.
     learning_rate: float = option(
         0.005, "Step size of the optimiser.", low=1e-6, high=1000.0, logarithmic=True
     )
-    schedule: AbstractSchedule | Any = option(
+    schedule: OrName[AbstractSchedule] = option(
         Constant(), "The learning rate over the run.", registry=SCHEDULES
     )
     clip: float = option(
@@ -130,8 +131,10 @@ class Training(Options):
     warm_up: float | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
-        if isinstance(self.schedule, str) and self.schedule in SCHEDULES:
-            object.__setattr__(self, "schedule", schedule_of(self.schedule, self.warm_up))
+        if isinstance(self.schedule, str) and self.warm_up is not None:
+            kind = SCHEDULES.get(self.schedule)
+            if kind is not None and "warm_up" in options_of(kind):
+                object.__setattr__(self, "schedule", kind(warm_up=self.warm_up))
         object.__setattr__(self, "warm_up", None)
         super().__post_init__()
         if self.scheduled_sampling and self.loss != "next":
@@ -158,14 +161,6 @@ class Training(Options):
                 f"more than the cap of {cap:,} for a full batch",
                 "Choose a smaller set, or minibatches",
             )
-
-
-def schedule_of(name: str, warm_up: float | None = None) -> AbstractSchedule:
-    """Return the schedule of that name, with the separate warm-up of earlier records."""
-    kind = SCHEDULES[name]
-    if warm_up is None or "warm_up" not in options_of(kind):
-        return kind()
-    return kind(warm_up=warm_up)
 
 
 # A run can continue with other values of these: nothing that it has learned depends on them.
