@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import time
 
 import pytest
 
@@ -50,6 +51,10 @@ DAMAGE = {
     "overwritten": lambda path: path.write_bytes(
         path.read_bytes()[:4096] + b"\x55" * (path.stat().st_size - 4096)
     ),
+    "no UTF-8": lambda path: path.write_bytes(
+        path.read_bytes().replace(b"TABLE tags", b"T\xc1BLE tags")
+    ),
+    "no numbers": lambda path: path.write_bytes(path.read_bytes().replace(b",seq)", b",s\xc1q)")),
     "without a table": "DROP TABLE tags",
     "with a view": "ALTER TABLE runs RENAME TO others; CREATE VIEW runs AS SELECT 1 AS number",
     "without a form": "DELETE FROM about",
@@ -185,7 +190,7 @@ def test_a_model_that_is_damaged_or_missing_is_named(library, tmp_path):
     assert library.entry(number).result.steps == 60
 
 
-def test_files_that_are_left_over_go_after_a_day(library, tmp_path):
+def test_files_that_are_left_over_go_after_an_hour(library, tmp_path):
     library.keep(result_of(run=run_of()))
     (kept,) = run_files(tmp_path)
     left = [kept.with_name("00ff.run"), kept.with_name("00ff.run.12ab.part")]
@@ -195,6 +200,6 @@ def test_files_that_are_left_over_go_after_a_day(library, tmp_path):
     # A user may be about to name them.
     assert all(path.exists() for path in left)
     for path in (kept, *left):
-        os.utime(path, (1, 1))
+        os.utime(path, (time.time() - 2 * 3_600,) * 2)
     Library(tmp_path / "library").close()
     assert run_files(tmp_path) == [kept]

@@ -13,6 +13,7 @@ from pathlib import Path
 from attnlab.configuration.options import AttnlabError, present
 from attnlab.runs.library.table import TABLES, VERSION
 
+FREEING = "`attnlab runs empty-bin` and `attnlab runs delete --for-good` work on a full disk"
 _ANOTHER = "name another folder in `ATTNLAB_LIBRARY`"
 _UNKNOWN = ("cannot be used", f"Check that its disk can be read and written, or {_ANOTHER}")
 # By SQLite's primary result codes: the problem and the remedy.
@@ -26,7 +27,7 @@ _PROBLEMS = {
         f"Make its folder writable, or {_ANOTHER}",
     ),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", f"Make its folder writable, or {_ANOTHER}"),
-    sqlite3.SQLITE_FULL: ("has no space left", "Free some, or delete runs and empty the bin"),
+    sqlite3.SQLITE_FULL: ("has no space left", f"Free some. {FREEING}"),
     sqlite3.SQLITE_IOERR: (
         "cannot be read or written",
         f"Check that its disk works and has space, or {_ANOTHER}",
@@ -44,6 +45,8 @@ _PROBLEMS = {
         f"It was left unchanged. Move it away, or {_ANOTHER}",
     ),
 }
+# SQLite's own table, which counts the numbers of runs.
+_SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"
 _NUMBERS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.EROFS}
 
 
@@ -128,9 +131,11 @@ class Database:
                 raise library_error(where, sqlite3.SQLITE_NOTADB)
             try:
                 self._connection = self._opened(patience)
-            except sqlite3.DatabaseError as error:
+            # Python cannot decode SQLite's message about a schema that is not UTF-8.
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 damaged = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in damaged:
+                is_text = isinstance(error, UnicodeDecodeError)
+                if not is_text and getattr(error, "sqlite_errorcode", 0) & 0xFF not in damaged:
                     raise
                 self._connection = self._opened(patience, replace=True)
         self.close = weakref.finalize(self, self._connection.close)
@@ -167,9 +172,10 @@ class Database:
         return connection
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        schema = "SELECT sql FROM sqlite_master WHERE sql NOTNULL AND name NOT LIKE 'sqlite%'"
-        found = tuple(sql for (sql,) in connection.execute(schema))
-        if found != TABLES or connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+        schema = "SELECT sql FROM sqlite_master WHERE sql NOTNULL"
+        found = {sql for (sql,) in connection.execute(schema)}
+        checked = connection.execute("PRAGMA quick_check").fetchone()
+        if found != {*TABLES, _SEQUENCE} or checked != ("ok",):
             error = sqlite3.DatabaseError("a damaged index")
             error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
             raise error

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from attnlab.configuration.options import present
-from attnlab.runs.library.database import LibraryError
+from attnlab.runs.library.database import FREEING, LibraryError
 from attnlab.runs.library.summary import MOST_SUMMARY_BYTES
 from attnlab.runs.storage import MOST_FILE_BYTES, is_run_file
 from attnlab.runs.whole_file import read_bytes, write_part
@@ -111,12 +111,12 @@ class Files:
 class FileChanges:
     """New contents of several files: all are written before the first takes its place.
 
-    Raises `LibraryError` if the disk is full or may not be written. Without `durable` a crash of
-    the machine within `apply` may lose files.
+    Raises `LibraryError`, which names the `action`, if the disk is full or may not be written.
+    Without `durable` a crash of the machine within `apply` may lose files.
     """
 
-    def __init__(self, files: Files, *, durable: bool):
-        self._files, self._durable = files, durable
+    def __init__(self, files: Files, action: str, *, durable: bool):
+        self._files, self._action, self._durable = files, action, durable
         self._contents: dict[str, bytes] = {}
         self._parts: dict[str, Path] = {}
         self._added: list[str] = []
@@ -161,8 +161,8 @@ class FileChanges:
     def _error(self, error: OSError) -> LibraryError:
         why = os.strerror(error.errno) if error.errno else str(error)
         return LibraryError(
-            f"The library {self._files.where} could not save a run: {why}. "
-            "Check that its disk has space and that its folder is writable.",
+            f"The library {self._files.where} could not {self._action}: {why}. "
+            f"Check that its disk has space and that its folder is writable. {FREEING}.",
             error.errno,
         )
 

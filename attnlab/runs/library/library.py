@@ -49,7 +49,7 @@ class Library:
     may have it open at a time. A library in a folder without write access is only read. A library
     that would exceed `most_bytes` saves no more runs; None sets no limit. A program waits at most
     `patience` seconds for another one that writes. The first opening converts a library of an
-    earlier version.
+    earlier version. Unless `indexed`, the index is only in memory: a full disk has no space for it.
 
     Raises `LibraryError`, with the remedy, for a folder that cannot be created, and for files in it
     that are not a library's, or damaged.
@@ -69,11 +69,12 @@ class Library:
         *,
         most_bytes: int | None = None,
         patience: float = 10.0,
+        indexed: bool = True,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ):
         self._clock = clock
         folder = None if folder is None else Path(folder)
-        self._store = Store(folder, most_bytes=most_bytes, patience=patience)
+        self._store = Store(folder, most_bytes=most_bytes, patience=patience, indexed=indexed)
         self._store.tidy_up(clock(), bin_days=BIN_DAYS)
         self.close = self._store.close
 
@@ -110,7 +111,7 @@ class Library:
         if result.run is not None:
             check_model(result, result.run.experiment)
             model, changes = to_bytes(result.run), len(result.run.history.changes)
-        with self._store.changing(limited=True) as change:
+        with self._store.changing("save a run", limited=True) as change:
             old = None if number is None else self._store.record(number)
             if number is None or old is None:
                 old, number = {}, change.new_number()
@@ -144,6 +145,17 @@ class Library:
         return next(
             (e for e in found if any_version or present(e.versions).agree_with(wanted)), None
         )
+
+    def equal_run(self, result: RunSummary) -> RunSummary | None:
+        """Return the finished run that a result repeats, as `find` does, or None.
+
+        Both have their models, and unchanged settings. The pages and `attnlab train` do not save
+        such a result, so that the library keeps equal runs once.
+        """
+        if result.run is None or result.run.history.changes:
+            return None
+        found = self.find(result.experiment)
+        return found if found is not None and found.has_model else None
 
     def entry(self, number: int) -> RunSummary | None:
         """Return the run of this number, in the bin or not; None if missing or damaged."""
@@ -189,7 +201,8 @@ class Library:
         """Change the user's texts of a run; None leaves them. Does nothing if the run is gone."""
         given = {"name": name, "tags": None if tags is None else tuple(tags), "note": note}
         changed = {part: value for part, value in given.items() if value is not None}
-        with self._store.changing() as change:
+        what = " and ".join(changed)
+        with self._store.changing(f"change the {what} of a run") as change:
             record = self._store.record(number)
             run = None if record is None else self._store.entry(number, record)
             if record is not None and run is not None:
@@ -197,24 +210,28 @@ class Library:
                 texts = {"name": run.name, "tags": "\n".join(run.tags), "note": run.note}
                 change.put(number, record | texts)
 
-    def delete(self, numbers: Iterable[int]) -> None:
+    def delete(self, numbers: Iterable[int], *, for_good: bool = False) -> None:
         """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them.
 
-        A run whose file cannot be read is deleted permanently.
+        A run whose file cannot be read is deleted permanently. With `for_good` all runs are, which
+        needs no space on the disk.
         """
-        self._move(numbers, moment(self._clock()))
+        if for_good:
+            self._store.remove(lambda _: numbers)
+        else:
+            self._move(numbers, moment(self._clock()))
 
     def restore(self, numbers: Iterable[int]) -> None:
         """Take runs out of the bin."""
         self._move(numbers, None)
 
     def _move(self, numbers: Iterable[int], deleted: str | None) -> None:
-        with self._store.changing() as change:
+        with self._store.changing("delete a run" if deleted else "restore a run") as change:
             for number in numbers:
                 if (record := self._store.record(number)) is not None:
                     change.put(number, record | {"deleted": deleted})
                 elif deleted:
-                    change.remove(number)
+                    change.remove([number])
                 self._store.problems.pop(number, None)
 
     def empty_bin(self) -> None:
@@ -277,7 +294,7 @@ class Library:
         found = list(read_archive(data))
         runs = [run for run in found if not isinstance(run, str)]
         added, written = [], {}
-        with self._store.changing(durable=False, limited=True) as change:
+        with self._store.changing("import runs", durable=False, limited=True) as change:
             known = table.numbers_by_marks(change.connection)
             for entry, model in runs:
                 marks = table.marks_of(entry)

@@ -1,10 +1,11 @@
 """The files of a library and their index, which is made from them."""
 
+import errno
 import itertools
 import math
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,7 +23,7 @@ from attnlab.runs.run_summary import RunSummary
 
 _INDEX, _EARLIER = "index.sqlite", "library.sqlite"
 # Far longer than writing a file and putting it into its place takes.
-_LEFTOVER = timedelta(days=1)
+_LEFTOVER = timedelta(hours=1)
 _MOST_CHARACTERS = 60
 _MOST_NUMBER = 10**16 - 1
 
@@ -35,7 +36,9 @@ class Store:
     cannot be created, and as `Database`.
     """
 
-    def __init__(self, folder: Path | None, *, most_bytes: int | None, patience: float):
+    def __init__(
+        self, folder: Path | None, *, most_bytes: int | None, patience: float, indexed: bool
+    ):
         self.problems: dict[int, str] = {}
         self._most_bytes = most_bytes
         where, path, files = "in memory", None, None
@@ -44,6 +47,7 @@ class Store:
             where, path, files = f"in {folder}", folder / _INDEX, folder / "runs"
         self.files = Files(files, where=where)
         writable = folder is None or _may_be_written(folder)
+        path = path if indexed or not writable else None
         self._database = Database(path, where=where, writable=writable, patience=patience)
         self.reading, self.check_writable = self._database.reading, self._database.check_writable
         self.close = self._database.close
@@ -66,7 +70,7 @@ class Store:
                 return
             if (first := next(rows, None)) is None:
                 return
-            with self.changing(durable=False) as change:
+            with self.changing("convert runs", durable=False) as change:
                 for number, record in itertools.chain([first], rows):
                     # There is a file if the conversion was interrupted.
                     there = self.record(number)
@@ -155,8 +159,12 @@ class Store:
             raise RunFileError(f"Its file {file} {problem}.") from error
 
     @contextmanager
-    def changing(self, *, durable: bool = True, limited: bool = False) -> Iterator["Change"]:
+    def changing(
+        self, action: str, *, durable: bool = True, limited: bool = False
+    ) -> Iterator["Change"]:
         """Yield a change of files and index, of which all or nothing takes effect.
+
+        `action` is for errors, such as "save a run".
 
         Raises `LibraryError` if it cannot be written, or is `limited` and exceeds `most_bytes`.
         """
@@ -164,7 +172,7 @@ class Store:
         room = math.inf
         if limited and self._most_bytes is not None:
             room = self._most_bytes - self.size()
-        files = FileChanges(self.files, durable=durable)
+        files = FileChanges(self.files, action, durable=durable)
         try:
             with self._database.writing() as connection:
                 change = Change(self, connection, files)
@@ -184,9 +192,17 @@ class Store:
         with self.reading() as connection:
             if not table.numbers_deleted(connection, moment(by)):
                 return
-        with self.changing() as change:
-            for number in table.numbers_deleted(change.connection, moment(by)):
-                change.remove(number)
+        self.remove(lambda connection: table.numbers_deleted(connection, moment(by)))
+
+    def remove(self, find: Callable[[sqlite3.Connection], Iterable[int]]) -> None:
+        """Delete the runs that `find` returns permanently. This needs no space on the disk."""
+        try:
+            with self.changing("delete a run") as change:
+                change.remove(find(change.connection))
+        except LibraryError as error:
+            # There was no space for the index. The next opening updates it.
+            if error.errno != errno.ENOSPC:
+                raise
 
     def tidy_up(self, now: datetime, *, bin_days: int) -> None:
         """Do the maintenance due when a library is opened; skip it if read-only or busy."""
@@ -237,12 +253,17 @@ class Change:
         self.bytes += len(data) + len(model or b"")
         return record
 
-    def remove(self, number: int) -> None:
-        """Delete a run permanently."""
-        record = self._store.record(number) or {}
-        for name in (_name(number), record.get("file")):
-            self._store.files.delete(name)
-        table.remove(self.connection, number)
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Delete runs permanently."""
+        numbers = list(numbers)
+        # The files first: the index may need their space.
+        for number in numbers:
+            record = self._store.record(number) or {}
+            for name in (_name(number), record.get("file")):
+                self._store.files.delete(name)
+            self._store.problems.pop(number, None)
+        for number in numbers:
+            table.remove(self.connection, number)
 
 
 def _name(number: int) -> str:
