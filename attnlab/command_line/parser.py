@@ -7,16 +7,14 @@ from types import MappingProxyType
 from typing import Any, NoReturn, TextIO
 
 from attnlab.configuration.number_text import read_value
-from attnlab.configuration.options import Option, OptionError, options_of
-from attnlab.generators import PROCESSES
+from attnlab.configuration.options import Option, OptionError, choose_one_of, options_of, quoted
+from attnlab.generators import PROCESSES, TASKS
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 
 # argparse's own messages are shorter, unless an argument is very long.
 _MOST_CHARACTERS = 300
-# Second names of flags: `--task` is the same as `--generator`, since a task is a process.
-_ALSO = MappingProxyType({"generator": ("task",)})
 _KINDS = MappingProxyType(
     {
         "process": PROCESSES,
@@ -40,7 +38,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **named):
         super().__init__(**named, allow_abbrev=False)
-        self._parts: dict[str, list[tuple[type, dict]]] = {}
+        self.parts: dict[str, list[tuple[type, dict]]] = {}
 
     def error(self, message: str) -> NoReturn:
         print(f"attnlab: {_cut(message)}. See `{self.prog} --help`.", file=sys.stderr)
@@ -51,12 +49,12 @@ class Parser(argparse.ArgumentParser):
         print(self.format_help(), end="", file=file or sys.stdout)
 
     def format_help(self) -> str:
-        sections = map(self.help_of, self._parts)
+        sections = map(self.help_of, self.parts)
         return "\n".join([super().format_help(), *sections])
 
     def help_of(self, name: str) -> str:
         """Return the help text for the flags of one process, model or other part."""
-        return "\n".join(_section(part, options) for part, options in self._parts[name])
+        return "\n".join(_section(part, options) for part, options in self.parts[name])
 
     def add_options(self, parts: Iterable[type], *, leave_out: Collection[str] = ()) -> None:
         """Add a flag for every option of the parts, and `--help NAME`, which lists a part's flags.
@@ -72,22 +70,38 @@ class Parser(argparse.ArgumentParser):
                 if name not in {"training", *leave_out}
             }
             names |= dict.fromkeys(own)
-            self._parts.setdefault(part.name, []).append((part, own))
+            self.parts.setdefault(part.name, []).append((part, own))
         self.add_argument(
-            "-h", "--help", nargs="?", action=_Help, metavar="NAME", choices=list(self._parts),
+            "-h", "--help", nargs="?", action=_Help, metavar="NAME",
             help="print this help, or that of one process, model, position, optimiser or schedule",
         )  # fmt: skip
         for name in names:
-            self.add_argument(*_flags(name), dest=name, help=argparse.SUPPRESS)
+            self.add_argument(_flag(name), dest=name, help=argparse.SUPPRESS)
+        if "generator" in names:
+            self.add_argument("--task", dest="generator", type=_task, help=argparse.SUPPRESS)
 
 
 class _Help(argparse.Action):
-    def __call__(self, parser: Any, namespace, values, option_string=None) -> NoReturn:
+    def __call__(self, parser: Any, namespace, values: Any, option_string=None) -> NoReturn:
         if values is None:
             parser.print_help()
-        else:
+        elif values in parser.parts:
             print(parser.help_of(values), end="")
+        else:
+            raise argparse.ArgumentError(self, _unknown(values, parser.parts))
         raise SystemExit(0)
+
+
+def _task(text: str) -> str:
+    """Check the value of `--task`. Any process is allowed, since a task is a process."""
+    # A comparison has several values, and reports an unknown one among others as a row.
+    if not any(name.strip() in PROCESSES for name in text.split(",")):
+        raise argparse.ArgumentTypeError(_unknown(text, TASKS))
+    return text
+
+
+def _unknown(name: str, names: Collection[str]) -> str:
+    return f"{quoted(name)} is unknown. {choose_one_of(names, name)}"
 
 
 def whole_number(name: str, text: str, low: int, high: int) -> int:
@@ -108,12 +122,15 @@ def _section(part: type, options: dict) -> str:
     for name, spec in options.items():
         names = list(spec.registry or spec.choices)
         shown = "{" + ",".join(names) + "}" if names else name.upper()
-        group.add_argument(*_flags(name), metavar=shown, help=spec.help.replace("%", "%%"))
+        group.add_argument(_flag(name), metavar=shown, help=spec.help.replace("%", "%%"))
+        if name == "generator":
+            tasks, same = ",".join(TASKS), "The same flag, for a process that is a task."
+            group.add_argument("--task", metavar=f"{{{tasks}}}", help=same)
     return section.format_help().lstrip("\n") or f"{title}: no flags\n"
 
 
-def _flags(name: str) -> list[str]:
-    return [f"--{flag.replace('_', '-')}" for flag in (name, *_ALSO.get(name, ()))]
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _cut(message: str) -> str:

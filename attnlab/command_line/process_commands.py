@@ -23,7 +23,7 @@ _MOST_SEQUENCES = 1_000_000
 def add_sample(commands: argparse._SubParsersAction) -> None:
     """Add the command `sample`."""
     drawing = commands.add_parser("sample", add_help=False, help="print sequences from a generator")
-    drawing.add_argument("generator", choices=list(PROCESSES), help="the process")
+    drawing.add_argument("generator", metavar="PROCESS", help=f"one of {', '.join(PROCESSES)}")
     drawing.add_argument("--size", default="10", help="number of sequences (default 10)")
     drawing.add_argument(
         "--length", help="number of visible positions; the next token is printed too"
@@ -40,7 +40,7 @@ def add_optimum(commands: argparse._SubParsersAction) -> None:
         add_help=False,
         help="print the Bayes accuracy and loss, and those of the baselines",
     )
-    best.add_argument("generator", choices=list(PROCESSES), help="the process")
+    best.add_argument("generator", metavar="PROCESS", help=f"one of {', '.join(PROCESSES)}")
     best.add_argument("--length", help="number of visible positions; the next token is predicted")
     best.add_argument("--json", action="store_true", help="print one JSON object")
     best.add_options(PROCESSES.values())

@@ -28,6 +28,7 @@ from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import to_json
 
 _MOST_LISTED = 1_000_000
+_MOST_PROBLEMS = 20
 _SHOWN = ("name", "tags", "note", "state", "reason", "steps", "seconds", "parameters")
 
 
@@ -44,18 +45,21 @@ def open_library() -> Library | None:
 
 
 def keep(result: RunSummary) -> None:
-    """Save a result in the user's library, or print why this failed."""
+    """Save a result in the user's library, or print why it was not saved."""
     library = open_library()
     if library is None:
         return
     try:
-        library.keep(result)
+        if (equal := library.equal_run(result)) is None:
+            library.keep(result)
+        else:
+            _warn(f"Run {equal.number} is equal.")
     except (LibraryError, ValueError) as error:
         _warn(error)
 
 
-def _warn(error: Exception) -> None:
-    print(f"attnlab: not saved in the library. {error}", file=sys.stderr)
+def _warn(reason: object) -> None:
+    print(f"attnlab: not saved in the library. {reason}", file=sys.stderr)
 
 
 def add_runs(commands: argparse._SubParsersAction) -> None:
@@ -78,6 +82,9 @@ def add_runs(commands: argparse._SubParsersAction) -> None:
     ):
         action = actions.add_parser(name, help=what)
         action.add_argument("numbers", nargs="+", metavar="number", help="as printed by `list`")
+        if name == "delete":
+            action.add_argument("--for-good", action="store_true", help="delete them permanently")
+    actions.add_parser("empty-bin", help="permanently delete all runs in the bin")
     exporting = actions.add_parser("export", help="export runs to one file")
     exporting.add_argument("file", help="the file to write")
     exporting.add_argument("numbers", nargs="*", metavar="number", help="all runs by default")
@@ -101,11 +108,17 @@ def run_runs(parsed: dict[str, Any], progress: CommandProgress) -> int:
         try:
             return _ACTIONS[action](library, parsed)
         finally:
-            for problem in library.problems():
-                print(f"attnlab: {problem.text}", file=sys.stderr)
+            _warn_of([problem.text for problem in library.problems()])
     except LibraryError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         return 1
+
+
+def _warn_of(problems: Sequence[str]) -> None:
+    more = len(problems) - _MOST_PROBLEMS
+    rest = (f"and {more:,} more problems like these",) if more > 0 else ()
+    for problem in (*problems[:_MOST_PROBLEMS], *rest):
+        print(f"attnlab: {problem}", file=sys.stderr)
 
 
 def _list(library: Library, parsed: dict[str, Any]) -> int:
@@ -176,9 +189,10 @@ def _show(library: Library, parsed: dict[str, Any]) -> int:
 
 def _delete(library: Library, parsed: dict[str, Any]) -> int:
     numbers = _numbers(library, parsed["numbers"])
-    library.delete(numbers)
-    back = " ".join(map(str, numbers))
-    print(f"{len(numbers)} in the bin; undo: `attnlab runs restore {back}`", file=sys.stderr)
+    library.delete(numbers, for_good=parsed["for_good"])
+    back = f"in the bin; undo: `attnlab runs restore {' '.join(map(str, numbers))}`"
+    where = "deleted permanently" if parsed["for_good"] else back
+    print(f"{len(numbers)} {where}", file=sys.stderr)
     return 0
 
 
@@ -187,20 +201,30 @@ def _restore(library: Library, parsed: dict[str, Any]) -> int:
     return 0
 
 
+def _empty_bin(library: Library, parsed: dict[str, Any]) -> int:
+    count = library.count(Query(deleted=True))
+    library.empty_bin()
+    print(f"{count:,} deleted permanently", file=sys.stderr)
+    return 0
+
+
 def _export(library: Library, parsed: dict[str, Any]) -> int:
     numbers = _numbers(library, parsed["numbers"])
     numbers = numbers or [entry.number for entry in library.entries(most=_MOST_LISTED)]
+    unread = dict(library.problems()).keys()
     data = library.export(numbers)
     try:
         save_bytes(data, Path(parsed["file"]))
     except OSError as error:
         print(f"attnlab: {quoted(parsed['file'])}: {error.strerror}.", file=sys.stderr)
         return 1
-    # Only counted here, since `run_runs` prints each problem.
-    damaged = dict(library.problems())
-    whole = f"{len(set(numbers) - damaged.keys()):,} runs written"
-    print(f"{whole}, {len(damaged):,} damaged" if damaged else whole, file=sys.stderr)
-    return 1 if damaged else 0
+    # Only counted here, since `run_runs` prints the problems.
+    bare = dict(library.problems()).keys() - unread
+    parts = [f"{len(set(numbers) - unread):,} runs written"]
+    parts += [f"{len(bare):,} of them without a model"] if bare else []
+    parts += [f"{len(unread):,} damaged"] if unread else []
+    print(", ".join(parts), file=sys.stderr)
+    return 1 if bare or unread else 0
 
 
 def _import(library: Library, parsed: dict[str, Any]) -> int:
@@ -210,9 +234,9 @@ def _import(library: Library, parsed: dict[str, Any]) -> int:
     except OSError as error:
         raise OptionError("file", file, error.strerror or str(error), "Name another file") from None
     taken = library.take_in(data)
-    for reason in taken.refused:
-        print(f"attnlab: {reason}", file=sys.stderr)
-    print(f"{len(taken.added):,} added, {taken.known:,} already there", file=sys.stderr)
+    _warn_of(taken.refused)
+    counts = f"{len(taken.added):,} added", f"{taken.known:,} already there", *taken.left_out
+    print(", ".join(counts), file=sys.stderr)
     return 0
 
 
@@ -225,7 +249,7 @@ def _rebuild(library: Library, parsed: dict[str, Any]) -> int:
 
 
 def _numbers(library: Library, texts: Sequence[str]) -> list[int]:
-    numbers = [whole_number("number", text, 1, 2**53) for text in texts]
+    numbers = list(dict.fromkeys(whole_number("number", text, 1, 2**53) for text in texts))
     for number in numbers:
         # A damaged run exists; `run_runs` reports it at the end.
         if library.entry(number) is None and number not in dict(library.problems()):
@@ -238,6 +262,7 @@ _ACTIONS = {
     "show": _show,
     "delete": _delete,
     "restore": _restore,
+    "empty-bin": _empty_bin,
     "export": _export,
     "import": _import,
     "rebuild": _rebuild,

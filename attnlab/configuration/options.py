@@ -14,11 +14,24 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from attnlab.configuration.visible_text import invisible_letters, normal
 
 Value = TypeVar("Value")
+
+if TYPE_CHECKING:
+
+    class OrName(Generic[Value]):
+        """An option that is itself a configuration: it is set by object or name, read as object."""
+
+        # Type checkers take the constructor's argument from `__set__`.
+        def __get__(self, owner: Any, kind: Any) -> Value: ...
+        def __set__(self, owner: Any, value: Value | str) -> None: ...
+
+else:
+    OrName = Value | str
+
 # For a text option, and any text that is read as numbers or symbols: a table may be long.
 MOST_CHARACTERS, MOST_TYPED = 200, 10_000
 _MOST_QUOTED = 60
@@ -102,12 +115,17 @@ def option(default: Any, help: str, **rest: Any) -> Any:
 class Options:
     """Base of every frozen dataclass whose fields are options: checks them when it is made.
 
-    A class with further checks calls this `__post_init__` first. Numbers are converted to the type
-    of their default, and texts to Unicode's normal form C with single spaces, so that equal
-    configurations are written the same way.
+    A class with further checks calls this `__post_init__` first. The name of a registered class
+    becomes an object with its defaults. Numbers are converted to the type of their default, and
+    texts to Unicode's normal form C with single spaces, so that equal configurations are written
+    the same way.
     """
 
     def __post_init__(self):
+        for name, spec in options_of(self).items():
+            value = getattr(self, name)
+            if spec.registry is not None and isinstance(value, str) and value in spec.registry:
+                object.__setattr__(self, name, spec.registry[value]())
         check_options(self)
         for name in options_of(self):
             value = _as_typed(getattr(self, name), default_of(self, name))
@@ -242,7 +260,7 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
     if spec.registry is not None:
         # Scripts may use an unregistered class; links, files and pages need a registered name.
         if not isinstance(value, _base_of(spec.registry)):
-            raise OptionError(name, value, "not a choice", choose_one_of(spec.registry))
+            raise OptionError(name, value, "not a choice", choose_one_of(spec.registry, value))
     elif spec.choices:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", choose_one_of(spec.choices, value))

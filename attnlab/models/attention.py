@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.attention import MASKS, SCALES, scale_factor
-from attnlab.configuration.options import Finding, option
+from attnlab.configuration.options import Finding, OrName, option
 from attnlab.models.base import (
     AbstractModel,
     AbstractModelOptions,
@@ -64,7 +64,7 @@ class AttentionOptions(AbstractModelOptions):
     d_model: int = option(
         8, "Width of learned token vectors and of position vectors.", low=2, high=128
     )
-    position: AbstractPosition = option(
+    position: OrName[AbstractPosition] = option(
         Learned(), "Positional encoding: how the model knows the order.", registry=POSITIONS
     )
     mask: str = option(

@@ -11,7 +11,7 @@ import jax.random as jr
 from jaxtyping import Array, Key
 
 from attnlab.attention import SCALES
-from attnlab.configuration.options import option
+from attnlab.configuration.options import OrName, option
 from attnlab.models.encoder_decoder_model import EncoderDecoder, positions_of
 from attnlab.models.parts import (
     ACTIVATION_HELP,
@@ -59,7 +59,7 @@ class EncoderDecoderOptions(AbstractSourceOptions):
         "LayerNorm rescales vectors to mean 0 and variance 1; RMSNorm to mean square 1.",
         choices=tuple(NORMALISERS),
     )
-    position: AbstractPosition = option(
+    position: OrName[AbstractPosition] = option(
         Learned(), "Positional encoding: how the model knows the order.", registry=POSITIONS
     )
     scale: str = option("1/sqrt(d)", "Factor on the score before the softmax.", choices=SCALES)

@@ -13,7 +13,7 @@ import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.attention import MASKS, SCALES
-from attnlab.configuration.options import option
+from attnlab.configuration.options import OrName, option
 from attnlab.models.base import (
     AbstractModel,
     AbstractModelOptions,
@@ -94,7 +94,7 @@ class TransformerOptions(AbstractModelOptions):
         "LayerNorm rescales vectors to mean 0 and variance 1; RMSNorm to mean square 1.",
         choices=tuple(NORMALISERS),
     )
-    position: AbstractPosition = option(
+    position: OrName[AbstractPosition] = option(
         Learned(), "Positional encoding: how the model knows the order.", registry=POSITIONS
     )
     mask: str = option(

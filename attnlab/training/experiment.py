@@ -13,7 +13,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.configuration.options import OptionError, Options, choose_one_of, option, options_of
+from attnlab.configuration.options import (
+    OptionError,
+    Options,
+    OrName,
+    choose_one_of,
+    option,
+    options_of,
+)
 from attnlab.configuration.records import check_own_name, from_record, to_record
 from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov, loss_mask_of
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
@@ -49,16 +56,16 @@ class Experiment(Options):
 
     name: ClassVar[str] = "experiment"
 
-    generator: AbstractGenerator = option(
+    generator: OrName[AbstractGenerator] = option(
         Markov(), "The process that generates the sequences.", registry=PROCESSES, label="process"
     )
     length: int = option(
         10, "Number of visible positions. The model predicts the next token.", low=2, high=256
     )
-    model: AbstractModelOptions = option(
+    model: OrName[AbstractModelOptions] = option(
         AttentionOptions(), "The model that is trained.", registry=ALL_MODELS
     )
-    training: Training = option(
+    training: OrName[Training] = option(
         Training(),
         "Loss, optimiser, data and length of the training.",
         registry=MappingProxyType({Training.name: Training}),

@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,6 +16,7 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import (
     OptionError,
     Options,
+    OrName,
     default_of,
     option,
     options_of,
@@ -62,14 +63,14 @@ class Training(Options):
         "; ".join(f"{name}: {text}" for name, text in READOUTS.items()) + ".",
         choices=tuple(READOUTS),
     )
-    optimiser: AbstractOptimiser = option(
+    optimiser: OrName[AbstractOptimiser] = option(
         Adam(), "The update rule for the weights.", registry=OPTIMISERS
     )
     # The high cap lets users see a run that diverges.
     learning_rate: float = option(
         0.005, "Step size of the optimiser.", low=1e-6, high=1000.0, logarithmic=True
     )
-    schedule: AbstractSchedule | Any = option(
+    schedule: OrName[AbstractSchedule] = option(
         Constant(), "The learning rate over the run.", registry=SCHEDULES
     )
     clip: float = option(
@@ -127,8 +128,6 @@ class Training(Options):
     )
 
     def __post_init__(self):
-        if isinstance(self.schedule, str) and self.schedule in SCHEDULES:
-            object.__setattr__(self, "schedule", SCHEDULES[self.schedule]())
         super().__post_init__()
         if self.scheduled_sampling and self.loss != "next":
             problem = f"the loss '{self.loss}' does not include every token of a target"

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = (
     ("sample",), ("optimum",), ("train",), ("compare",), ("reproduce",), ("runs", "list"),
     ("runs", "show"), ("runs", "delete"), ("runs", "restore"), ("runs", "export"),
-    ("runs", "import"),
+    ("runs", "import"), ("runs", "empty-bin"),
 )  # fmt: skip
 POSITIONAL = {
     "sample": ("markov",), "optimum": ("markov",), "show": ("1",), "delete": ("1",),

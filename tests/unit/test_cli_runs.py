@@ -4,6 +4,7 @@ import json
 import math
 import os
 import tracemalloc
+import zipfile
 
 import pytest
 
@@ -117,7 +118,6 @@ def test_a_failed_export_leaves_the_earlier_file(run, library, tmp_path):
     kept, file = Library(library), tmp_path / "all.runs"
     for seed in range(20):
         kept.keep(result_of(SMALL_ATTENTION, seed=seed, run=run_of(SMALL_ATTENTION, seed=seed)))
-    kept.close()
     assert run("runs", "export", file)[0] == 0
     before = file.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -133,15 +133,47 @@ def test_a_failed_export_leaves_the_earlier_file(run, library, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"all.runs", "library"}
 
 
-def test_an_export_of_a_damaged_run_says_which(run, library, tmp_path):
-    for seed in (1, 2):
-        run("train", *SMALL, "--steps", 20, "--seed", seed)
-    first = library / "runs" / "1.run"
-    first.write_bytes(first.read_bytes()[:100])
-    status, _, err = run("runs", "export", tmp_path / "all.runs")
+def test_an_equal_run_is_kept_once(run, library):
+    for seed, said in ((7, ""), (8, ""), (7, "not saved in the library. Run 1 is equal.")):
+        status, out, err = run("train", *SMALL, "--steps", 20, "--seed", seed)
+        assert (status, "not saved" in err) == (0, bool(said))
+        assert said in err
+        assert out.startswith("accuracy")
+    assert json.loads(run("runs", "list", "--json")[1])["count"] == 2
+
+
+def test_exports_and_imports_count_what_they_left_out(run, library, tmp_path, monkeypatch):
+    kept, file = Library(library), tmp_path / "all.runs"
+    for seed in range(3):
+        kept.keep(result_of(SMALL_ATTENTION, seed=seed, run=run_of(SMALL_ATTENTION, seed=seed)))
+    run("runs", "export", file)
+    model = library / "runs" / "1.run"
+    model.write_bytes(model.read_bytes()[:100])
+    (library / "runs" / "3.json").write_bytes(b"damaged")
+    status, _, err = run("runs", "export", tmp_path / "damaged.runs", 1, 1, 2, 3)
     assert status == 1
-    assert "1 runs written, 1 damaged" in err
+    assert "2 runs written, 1 of them without a model, 1 damaged" in err
     assert "Run 1 is exported without its model" in err
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(tmp_path / "cut.runs", "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, {"1.run": content[:-9], "3.json": b"{}"}.get(name, content))
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "other"))
+    err = run("runs", "import", tmp_path / "cut.runs")[2]
+    assert "\n2 added, 0 already there, 1 run left out, 1 model left out\n" in err
+
+
+def test_many_problems_are_a_few_lines(run, library, tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.runs", "w") as file:
+        for number in range(1, 101):
+            file.writestr(f"{number}.json", b"{}")
+    (library / "runs").mkdir(parents=True)
+    for number in range(1, 101):
+        (library / "runs" / f"{number}.json").write_bytes(b"{}")
+    for action in (("import", tmp_path / "all.runs"), ("rebuild",)):
+        err = run("runs", *action)[2]
+        assert "attnlab: and 80 more problems like these\n" in err
+        assert err.count("\n") < 50
 
 
 def test_the_index_of_a_library_is_rebuilt_from_its_files(run, library, tmp_path):

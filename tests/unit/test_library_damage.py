@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import pytest
 
@@ -107,7 +108,7 @@ def test_a_model_that_is_damaged_or_missing_is_named(library, tmp_path):
     assert library.entry(number).steps == 60
 
 
-def test_files_that_are_left_over_go_after_a_day(library, tmp_path):
+def test_files_that_are_left_over_go_after_an_hour(library, tmp_path):
     library.keep(result_of(run=run_of()))
     (kept,) = run_files(tmp_path)
     left = [kept.with_name("00ff.run"), kept.with_name("00ff.run.12ab.part")]
@@ -117,6 +118,6 @@ def test_files_that_are_left_over_go_after_a_day(library, tmp_path):
     # A user may be about to name them.
     assert all(path.exists() for path in left)
     for path in (kept, *left):
-        os.utime(path, (1, 1))
+        os.utime(path, (time.time() - 2 * 3_600,) * 2)
     Library(tmp_path / "library")
     assert run_files(tmp_path) == [kept]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -81,10 +82,10 @@ def test_a_program_killed_while_it_keeps_loses_nothing_finished(tmp_path):
         assert [entry.steps for entry in entries] == [number - 1 for number in kept]
         assert {to_bytes(library.run_of(number)) for number in kept[-9:]} == {to_bytes(run_of())}
         assert library.problems() == ()
-        # What is left over of the last one goes a day later, and the next program can keep.
+        # What is left over of the last one goes an hour later, and the next program can keep.
         left = [path for path in (folder / "library" / "runs").iterdir() if path.suffix == ".part"]
         assert moment == "any" or left
-        library = Library(folder / "library", clock=lambda: datetime.now(UTC) + timedelta(days=2))
+        library = Library(folder / "library", clock=lambda: datetime.now(UTC) + timedelta(hours=2))
         assert len(list((folder / "library" / "runs").iterdir())) == 2 * len(kept)
         assert library.keep(result_of()) > kept[-1]
 
@@ -127,6 +128,59 @@ def test_a_full_disk_is_named_and_changes_nothing(library, tmp_path, monkeypatch
     assert to_bytes(library.run_of(first)) == to_bytes(run_of(fill=0.1))
     assert len(run_files(tmp_path)) == 1
     assert library.keep(result_of(run=run_of(fill=0.2)), number=first) == first
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a small disk of its own; None where none can be mounted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = "mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk
+    mounted = not subprocess.run(mount, capture_output=True, check=False).returncode
+    yield disk if mounted else None
+    if mounted:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+@posix
+def test_space_is_freed_on_a_disk_that_has_none(run, small_disk, tmp_path, monkeypatch):
+    folder = (small_disk or tmp_path) / "library"
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(folder))
+    library = Library(folder)
+    for seed in range(6):
+        library.keep(result_of(seed=seed))
+    library.delete([1])
+    with monkeypatch.context() as full:
+        if small_disk is None:
+            full.setattr("attnlab.runs.library.files.write_part", no_space_for_a_file)
+        else:
+            with suppress(OSError), open(small_disk / "rest", "wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(512))
+        for change, action in (
+            (lambda: library.keep(result_of()), "save a run"),
+            (lambda: library.describe(2, name="x"), "change the name of a run"),
+            (lambda: library.restore([1]), "restore a run"),
+        ):
+            with pytest.raises(LibraryError, match=f"could not {action}: No space left"):
+                change()
+        status, _, err = run("runs", "delete", 2)
+        assert status == 1
+        assert "could not delete a run: No space left on device. " in err
+        # What the message says to do.
+        assert "`attnlab runs empty-bin` and `attnlab runs delete --for-good` work" in err
+        assert run("runs", "empty-bin") == (0, "", "1 deleted permanently\n")
+        assert run("runs", "delete", "--for-good", 2, 3) == (0, "", "2 deleted permanently\n")
+        assert {path.stem for path in (folder / "runs").iterdir()} == {"4", "5", "6"}
+    if small_disk is not None:
+        (small_disk / "rest").unlink()
+    library = Library(folder)
+    assert (library.count(), library.count(Query(deleted=True))) == (3, 0)
+    assert library.keep(result_of()) == 7
+
+
+def no_space_for_a_file(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.slow

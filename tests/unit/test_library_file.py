@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import struct
 import tracemalloc
 import warnings
 import zipfile
@@ -311,6 +312,18 @@ def test_more_runs_than_a_file_may_have_are_refused(source, data, library, monke
     assert library.count() == 0
     with pytest.raises(OptionError, match=r"more than 2 runs\. Export them in several files"):
         source.export([1, 2, 3])
+
+
+def test_a_zip_of_many_entries_is_refused_in_little_memory(library):
+    names = (b"%d.json" % number for number in range(1, 200_002))
+    entries = b"".join(b"PK\1\2" + struct.pack("<24xH16x", len(name)) + name for name in names)
+    data = entries + b"PK\5\6" + struct.pack("<6xHIIxx", 0xFFFF, len(entries), 0)
+    tracemalloc.start()
+    with pytest.raises(ArchiveError, match="more than 100,000 runs"):
+        library.take_in(data)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1_000_000
 
 
 @pytest.mark.parametrize("models", [True, False])

@@ -5,6 +5,7 @@ import math
 
 import hypothesis
 import pytest
+from attnlab.training.registering import register, unregister
 from hypothesis import strategies as st
 
 from attnlab.configuration.options import (
@@ -21,7 +22,7 @@ from attnlab.generators import PROCESSES
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import Experiment
-from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES, AbstractSchedule
 from attnlab.training.steps import Training
 
 REGISTRIES = (PROCESSES, POSITIONS, ALL_MODELS, OPTIMISERS, SCHEDULES)
@@ -101,3 +102,51 @@ def test_the_first_bad_option_is_the_one_that_is_named():
     with pytest.raises(OptionError, match=r"`first` is True: not a whole number"):
         check_options(Two(first=True))
     check_options(Two(second=3))
+
+
+PARTS = [(kind, name) for kind, name in EVERY_OPTION if options_of(kind)[name].registry is not None]
+# The other part of an experiment, so that most processes and models are accepted.
+BESIDE = {"generator": {"model": "transformer"}, "model": {"generator": "cards"}}
+
+
+def made(kind, **values):
+    """The configuration, or why it is refused."""
+    try:
+        return kind(**values)
+    except OptionError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(("kind", "name"), PARTS, ids=[f"{k.name}.{name}" for k, name in PARTS])
+def test_a_name_is_the_object_with_its_defaults_and_a_wrong_one_gets_the_nearest(kind, name):
+    registry, beside = options_of(kind)[name].registry, BESIDE.get(name, {})
+    objects = {each: registry[each]() for each in registry}
+    by_name = {each: made(kind, **{name: each}, **beside) for each in registry}
+    assert by_name == {each: made(kind, **{name: objects[each]}, **beside) for each in registry}
+    accepted = {each: found for each, found in by_name.items() if not isinstance(found, str)}
+    assert len(accepted) > len(registry) / 2
+    for each, found in accepted.items():
+        assert type(getattr(found, name)) is type(objects[each])
+        assert hash(found) == hash(kind(**{name: objects[each]}, **beside))
+    for each in registry:
+        said = made(kind, **{name: f"{each}x"}, **beside)
+        assert said.startswith(f"`{name}` is '{each}x': not a choice. Choose one of")
+        assert f"'{each}'" in said
+
+
+def test_the_name_of_a_class_of_ones_own_is_taken_while_it_is_registered():
+    @dataclasses.dataclass(frozen=True)
+    class Own(AbstractSchedule):
+        """A constant rate under another name."""
+
+        name = "of-ones-own"
+        summary = "Constant."
+
+        def share(self, done):
+            return 1.0
+
+    register(Own)
+    assert Experiment(training=Training(schedule="of-ones-own")).training.schedule == Own()
+    unregister(Own)
+    with pytest.raises(OptionError, match="not a choice"):
+        Training(schedule="of-ones-own")

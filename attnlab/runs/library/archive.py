@@ -25,6 +25,8 @@ from attnlab.runs.run_summary import RunSummary
 MOST_RUNS = 100_000
 MOST_ARCHIVE_BYTES = 8_000_000_000
 _BEGINS, _OLD = b"PK", b"attnlab runs 1\n"
+_ENTRY_BEGINS = b"PK\1\2"
+_THE_MODEL = "The model"
 _HEADER_BYTES = 30
 _NAME = re.compile(r"([1-9][0-9]{0,15})\.(json|run)")
 
@@ -48,6 +50,13 @@ class TakenIn(NamedTuple):
     added: tuple[int, ...]
     known: int
     refused: tuple[str, ...]
+
+    @property
+    def left_out(self) -> list[str]:
+        """What was left out, such as ["2 runs left out", "1 model left out"]."""
+        models = sum(text.startswith(_THE_MODEL) for text in self.refused)
+        counts = (len(self.refused) - models, "run"), (models, "model")
+        return [f"{count:,} {what}{'s' * (count > 1)} left out" for count, what in counts if count]
 
 
 def is_archive(beginning: bytes) -> bool:
@@ -101,11 +110,14 @@ def read_archive(data: bytes) -> Iterator[tuple[RunSummary, bytes | None] | str]
                 run = dataclasses.replace(run, changes=max(run.changes, changes))
             except RunFileError as error:
                 model = None
-                yield f"The model of run {place} of this file was left out. {error.problem}"
+                yield f"{_THE_MODEL} of run {place} of this file was left out. {error.problem}"
         yield run, model
 
 
 def _runs_of_zip(data: bytes) -> Iterator[tuple[bytes, bytes | None]]:
+    # Before `zipfile` makes an object for each entry.
+    if data.count(_ENTRY_BEGINS) > 2 * MOST_RUNS:
+        raise ArchiveError(f"This file has more than {MOST_RUNS:,} runs.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             entries = file.infolist()

@@ -26,6 +26,7 @@ SUMMARY = re.compile(r"([1-9][0-9]{0,15})\.json")
 MODEL = re.compile(r"[0-9a-f]{1,32}\.run")
 _LOCK = "lock"
 _SECONDS_BETWEEN_TRIES = 0.02
+_FREEING = "`attnlab runs empty-bin` and `attnlab runs delete --for-good` work on a full disk"
 _ANOTHER = "name another folder in `ATTNLAB_LIBRARY`"
 
 
@@ -191,20 +192,23 @@ class Files:
     def new_number(self) -> int:
         """Return a number that no run has had. Call it while `writing`."""
         self._largest += 1
+        return self._largest
+
+    def save_number(self) -> None:
+        """Write the largest number that was given. Call it while `writing`."""
         if self._folder is not None:
             try:
                 os.lseek(self._number_file, 0, os.SEEK_SET)
                 os.write(self._number_file, str(self._largest).encode())
             except OSError as error:
                 raise self.error(error, "could not save a run") from error
-        return self._largest
 
     def error(self, error: OSError, problem: str) -> LibraryError:
         """Return the error of a library that has this problem because of an error of its disk."""
         why = os.strerror(error.errno) if error.errno else str(error)
         return LibraryError(
             f"The library {self.where} {problem}: {why}. Check that its disk has space and that "
-            f"its folder is writable, or {_ANOTHER}.",
+            f"its folder is writable. {_FREEING}.",
             error.errno,
         )
 
@@ -225,13 +229,14 @@ class Files:
 class Change:
     """New contents of several files: all are written before the first takes its place.
 
-    `bytes` counts what was written. Raises `LibraryError` if the disk is full or may not be
-    written. Without `durable` a crash of the machine within `apply` may lose files.
+    `bytes` counts what was written. Raises `LibraryError`, which names the `action`, if the disk is
+    full or may not be written. Without `durable` a crash of the machine within `apply` may lose
+    files.
     """
 
-    def __init__(self, files: Files, *, durable: bool):
+    def __init__(self, files: Files, action: str, *, durable: bool):
         self.bytes = 0
-        self._files, self._durable = files, durable
+        self._files, self._action, self._durable = files, action, durable
         self._contents: dict[str, bytes] = {}
         self._parts: dict[str, Path] = {}
         self._added: list[str] = []
@@ -247,7 +252,7 @@ class Change:
             folder.mkdir(exist_ok=True)
             self._parts[name] = write_part(data, folder / name, durable=self._durable)
         except OSError as error:
-            raise self._files.error(error, "could not save a run") from error
+            raise self._files.error(error, f"could not {self._action}") from error
 
     def apply(self) -> None:
         """Put all files into their places."""
@@ -260,7 +265,7 @@ class Change:
             try:
                 os.replace(part, present(self._files.runs) / name)
             except OSError as error:
-                raise self._files.error(error, "could not save a run") from error
+                raise self._files.error(error, f"could not {self._action}") from error
 
     def undo(self) -> None:
         """Delete the files that are not in their places yet, and those that did not exist before.

@@ -36,7 +36,7 @@ from attnlab.training.experiment import Experiment
 
 BIN_DAYS = 30
 # Far longer than writing a file and putting it into its place takes.
-_LEFTOVER = timedelta(days=1)
+_LEFTOVER = timedelta(hours=1)
 _MOST_CHARACTERS = 60
 
 
@@ -142,16 +142,19 @@ class Library:
             raise RunFileError(f"Its file {file} {problem}.") from error
 
     @contextmanager
-    def _changing(self, *, durable: bool = True, limited: bool = False) -> Iterator[Change]:
+    def _changing(
+        self, action: str, *, durable: bool = True, limited: bool = False
+    ) -> Iterator[Change]:
         """Yield a change of files, of which all or nothing takes effect.
 
-        Raises `LibraryError` if it cannot be written, or is `limited` and exceeds `most_bytes`.
+        Raises `LibraryError`, which names the `action`, if it cannot be written, or is `limited`
+        and exceeds `most_bytes`.
         """
         with self._files.writing():
             room = math.inf
             if limited and self._most_bytes is not None:
                 room = self._most_bytes - self.size()
-            change = Change(self._files, durable=durable)
+            change = Change(self._files, action, durable=durable)
             try:
                 yield change
                 if change.bytes > room:
@@ -159,6 +162,7 @@ class Library:
                         f"The library {self._files.where} is full: its limit is "
                         f"{present(self._most_bytes) / 1e6:,.0f} MB. Delete runs and empty the bin."
                     )
+                self._files.save_number()
                 change.apply()
             except BaseException:
                 change.undo()
@@ -230,7 +234,7 @@ class Library:
         if result.run is not None:
             check_model(result, result.run.experiment)
             model, changes = to_bytes(result.run), len(result.run.history.changes)
-        with self._changing(limited=True) as change:
+        with self._changing("save a run", limited=True) as change:
             old = None if number is None else self._record(number)
             if number is None or old is None:
                 old, number = {}, self._files.new_number()
@@ -266,6 +270,17 @@ class Library:
         return next(
             (e for e in found if any_version or present(e.versions).agree_with(wanted)), None
         )
+
+    def equal_run(self, result: RunSummary) -> RunSummary | None:
+        """Return the finished run that a result repeats, as `find` does, or None.
+
+        Both have their models, and unchanged settings. The pages and `attnlab train` do not save
+        such a result, so that the library keeps equal runs once.
+        """
+        if result.run is None or result.run.history.changes:
+            return None
+        found = self.find(result.experiment)
+        return found if found is not None and found.has_model else None
 
     def entry(self, number: int) -> RunSummary | None:
         """Return the run of this number, in the bin or not; None if missing or damaged."""
@@ -308,7 +323,8 @@ class Library:
         """Change the user's texts of a run; None leaves them. Does nothing if the run is gone."""
         given = {"name": name, "tags": None if tags is None else tuple(tags), "note": note}
         changed = {part: value for part, value in given.items() if value is not None}
-        with self._changing() as change:
+        what = " and ".join(changed)
+        with self._changing(f"change the {what} of a run") as change:
             record = self._record(number)
             run = self._entry(number, record)
             if record is not None and run is not None:
@@ -316,19 +332,25 @@ class Library:
                 texts = {"name": run.name, "tags": "\n".join(run.tags), "note": run.note}
                 self._put(change, number, record | texts)
 
-    def delete(self, numbers: Iterable[int]) -> None:
+    def delete(self, numbers: Iterable[int], *, for_good: bool = False) -> None:
         """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them.
 
-        A run whose file cannot be read is deleted permanently.
+        A run whose file cannot be read is deleted permanently. With `for_good` all runs are, which
+        needs no space on the disk.
         """
-        self._move(numbers, moment(self._clock()))
+        if for_good:
+            with self._files.writing():
+                for number in numbers:
+                    self._remove(number)
+        else:
+            self._move(numbers, moment(self._clock()))
 
     def restore(self, numbers: Iterable[int]) -> None:
         """Take runs out of the bin."""
         self._move(numbers, None)
 
     def _move(self, numbers: Iterable[int], deleted: str | None) -> None:
-        with self._changing() as change:
+        with self._changing("delete a run" if deleted else "restore a run") as change:
             for number in numbers:
                 if (record := self._record(number)) is not None:
                     self._put(change, number, record | {"deleted": deleted})
@@ -396,7 +418,7 @@ class Library:
         found = list(read_archive(data))
         runs = [run for run in found if not isinstance(run, str)]
         added, written = [], {}
-        with self._changing(durable=False, limited=True) as change:
+        with self._changing("import runs", durable=False, limited=True) as change:
             known = {_marks(head): head.number for head in self._refreshed()}
             for entry, model in runs:
                 record = record_of(entry)

@@ -110,11 +110,9 @@ class RunKeeper:
             if there is None or before is None or there.date != before.date:
                 # The run was deleted, or another tab or program has continued it differently.
                 there = None
-            if there is None and run.run is not None and not run.run.history.changes:
-                done = self.library.find(run.experiment)
-                if done is not None and done.has_model:
-                    # No row has this date, so later changes of settings start a new row.
-                    return dataclasses.replace(done, date=_NEVER)
+            if there is None and (done := self.library.equal_run(run)) is not None:
+                # No row has this date, so later changes of settings start a new row.
+                return dataclasses.replace(done, date=_NEVER)
             number = None if there is None else there.number
             number = self.library.keep(run, name=run.name, number=number)
             kept = self.library.entry(number)

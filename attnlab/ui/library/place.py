@@ -105,7 +105,7 @@ def draw_place(place: SessionLibrary) -> None:
     parts.append(f"{library.count(Query(deleted=True)):,} in the bin")
     line = " · ".join([*parts, size_in_words(library.size())])
     if place.folder is not None:
-        where = f"in `{place.folder}`. Every run that is paused or done is kept."
+        where = f"in `{place.folder}`. Every run that is paused or done is kept, equal runs once."
     elif hosted():
         where = (
             "in memory. This server keeps finished runs until you close or reload the page. "
@@ -269,8 +269,7 @@ def _draw_taken(name: str, taken: TakenIn) -> None:
     parts = [f"{added:,} run{'s' * (added != 1)} added"]
     if known:
         parts.append(f"{known:,} already here and skipped")
-    if taken.refused:
-        parts.append(f"{len(taken.refused):,} with a problem")
+    parts += taken.left_out
     refusals = "".join(f"\n- {as_message(line)}" for line in taken.refused[:_MOST_REFUSALS])
     more = len(taken.refused) - _MOST_REFUSALS
     st.info(
