@@ -98,7 +98,7 @@ class Bijection(AbstractGenerator):
         output = jnp.where(known < 0, ~taken, names == known)
         is_output = seen % 2 == 1
         possible = jnp.append(~used & ~is_output, output & is_output)
-        return jnp.log(possible / jnp.maximum(possible.sum(), 1))
+        return jnp.log(possible / possible.sum())
 
     def update(self, belief: PartOfBijection, token: Int[Array, ""]) -> PartOfBijection:
         outputs, used, last, seen = belief
