@@ -37,7 +37,7 @@ class Custom(AbstractGenerator):
 
     With order 2 the rows are ordered by (token before last, last token), the last changing fastest.
     The stream has run forever, started with all symbols (or pairs) equally likely; tokens before
-    the first are marginalised. The prediction after an impossible prefix is NaN.
+    the first are marginalised. After an impossible prefix every prediction is -inf.
 
     Raises `OptionError` for fewer than two or more than six symbols, repeated symbols, rows that
     are not probabilities, and a table of another size.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.number_text import show_percent, show_positions
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import predicted_count
 from attnlab.models import AbstractModelOptions, AttentionOptions, Trace, TransformerOptions
@@ -284,7 +284,7 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
     heads, informative = "", happened.informative
     if len(informative) <= _MOST_POSITIONS and max(happened.own) > happened.attended + 0.005:
         heads = f" (best head for each: {', '.join(map(show_percent, happened.own))})"
-    these = _informative(happened, word)
+    these = show_positions(informative, word)
     if _is_like_even(happened):
         yield f"Attention{where} is no higher on {these} than on the others{heads}."
         return
@@ -347,8 +347,3 @@ def adds_up(model: AbstractModelOptions) -> bool:
     if isinstance(model, TransformerOptions):
         return model.layers == 1 and model.mlp_width == 0
     return isinstance(model, AttentionOptions)
-
-
-def _informative(happened: WhatHappened, word: str) -> str:
-    *first, last = map(str, happened.informative)
-    return f"{word}s {', '.join(first)} and {last}" if first else f"{word} {last}"

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_measured, show_positions
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Finding, OptionError, fields, options_of
 from attnlab.models import AbstractModelOptions, parameter_count
@@ -308,12 +308,12 @@ def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> 
     word = experiment.generator.position_word
     seen = experiment.model.sees(position, experiment.length)
     if len(seen) < experiment.length:
-        places = ", ".join(str(index + 1) for index in seen)
+        places = show_positions((index + 1 for index in seen), word)
         remedy = ", or change the `mask`" if "mask" in options else ""
         yield Finding(
             "readout",
             f"The prediction is read out at {word} {position + 1}, where the model sees only "
-            f"{word} {places}. Read out at the other end{remedy}.",
+            f"{places}. Read out at the other end{remedy}.",
         )
     known = reachable is not None and reachable.nll > best.nll + 1e-3
     if not experiment.model.sees_order() and known and len(seen) > 1:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from attnlab.configuration.options import AttnlabError
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import Stopped, listening
 from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
@@ -119,14 +120,14 @@ def figure(function: Callable[..., Any], *arguments: Hashable) -> Any:
     """Return the result of a slow pure function if it is known, else None.
 
     If it is not known, compute it in the background and rerun the page when it arrives. If exact
-    enumeration would take long, the result is an estimate until `enumerate_exactly` has run. A
-    `ValueError` of the function is shown and ends the page.
+    enumeration would take long, the result is an estimate until `enumerate_exactly` has run. An
+    `AttnlabError` of the function is shown and ends the page; any other error is a fault.
     """
     key = _key_of(function, *arguments)
     if not _ask(key):
         return None
     future = _cache().submit(key, session().asker)
-    if isinstance(error := future.exception(), ValueError):
+    if isinstance(error := future.exception(), AttnlabError):
         draw_error(str(error))
         st.stop()
     return future.result()

@@ -13,7 +13,7 @@ import streamlit as st
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
-from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.outside import FAULT, draw_error
 from attnlab.ui.core.server import hosted
 
 # Limits of a log message: an error may repeat up to 16 megabytes that the browser sent.
@@ -140,6 +140,6 @@ def show_error(error: Exception) -> bool:
     """
     draw_error(
         "An error occurred while this page was drawn, and the rest of it is missing. Your run is "
-        "kept. Change the last setting back or reload the page. See the server log for details."
+        f"kept. Change the last setting back or reload the page. {FAULT}"
     )
     return True

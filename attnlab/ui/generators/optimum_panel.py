@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import TRUTHS, curve_chart, map_chart, map_table, top_of_scale
-from attnlab.configuration.number_text import show_estimate
+from attnlab.configuration.number_text import show_estimate, show_positions
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
 from attnlab.live.jobs import JobState
@@ -200,10 +200,9 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         f"**{day + 1}** ({show_estimate(final[day], stderr[-1, day])})"
         for day in [day for day in order if day in informative][:3]
     )
-    days = ", ".join(str(day + 1) for day in informative)
     predicted = f"{word.capitalize()} {length + 1}"
     st.markdown(
-        f"{predicted} depends on {word}{'s' * (len(informative) > 1)} {days} (last row). The "
+        f"{predicted} depends on {show_positions(informative + 1, word)} (last row). The "
         f"strongest, by {measure}: {word} {strongest}."
         if strongest
         else f"{predicted} depends on no {word}."

@@ -7,7 +7,7 @@ import streamlit as st
 from jaxtyping import Bool, Float
 
 from attnlab import charts
-from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.number_text import show_percent, show_positions
 from attnlab.inspection import Comparison, final_probs, surprise
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel, AttentionMap
@@ -38,7 +38,7 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     if not found.attention or not informative.any():
         return
     attention, attends = view.of(found.attention)
-    days = ", ".join(str(day + 1) for day in np.flatnonzero(informative))
+    places = show_positions(np.flatnonzero(informative) + 1)
     heads = len(attention.pattern)
     whose = "the model" if heads == 1 else f"head {min(view.choice.heads[0], heads - 1) + 1}"
     if len(found.attention) > 1:
@@ -48,7 +48,7 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     with st.container(key="account"):
         st.markdown(
             f"In this sequence {whose} puts **{share}** of its attention on the "
-            f"{experiment.generator.position_word}s that matter ({days}). A uniform pattern puts "
+            f"{experiment.generator.position_word}s that matter ({places}). A uniform pattern puts "
             f"{by_chance} there.",
             help="Share of the attention in the row that makes the prediction. The Train page "
             "shows the mean over several sequences.",
