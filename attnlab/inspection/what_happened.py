@@ -22,7 +22,7 @@ _LIKE_EVEN = 0.05
 # Two losses differ if they are this many standard errors apart.
 _ERRORS = 2.0
 # A model that learns less than this share more than the best linear predictor counts as linear.
-_LIKE_LINEAR = 0.1
+LIKE_LINEAR = 0.1
 # A loss is still falling if it fell by this share of what can be learned in the last third.
 _STILL_FALLING = 0.03
 # A loss that rose to this many times the initial one, or that of a uniform guess, exploded.
@@ -286,7 +286,14 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
         heads = f" (best head for each: {', '.join(map(show_percent, happened.own))})"
     these = _informative(happened, word)
     if _is_like_even(happened):
-        yield f"Attention{where} is no higher on {these} than on the others{heads}."
+        here = happened.attended / len(informative)
+        there = (1 - happened.attended) / (len(informative) / happened.even - len(informative))
+        here, there = show_percent(here), show_percent(there)
+        is_higher = happened.attended > happened.even and here != there
+        how, shares = (
+            ("hardly", f": {here} against {there} per {word}") if is_higher else ("no", "")
+        )
+        yield f"Attention{where} is {how} higher on {these} than on the others{shares}{heads}."
         return
     share = "> 99 %" if 0.99 < happened.attended < 1 else show_percent(happened.attended)
     yield f"{share} of the attention{where} is on {these}{heads}."
@@ -295,7 +302,7 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
 def _missing(
     happened: WhatHappened, model: AbstractModelOptions, learning_rate: float | None, word: str
 ) -> Iterator[str]:
-    learned, linear = happened.learned, happened.linear
+    learned, linear, informative = happened.learned, happened.linear, happened.informative
     if learned is None or happened.step == 0:
         return
     if happened.problem == DIVERGES:
@@ -314,12 +321,12 @@ def _missing(
         return
     elif happened.problem == STILL_FALLING:
         yield "The loss was still falling at the end: try more `steps`."
-    elif linear is not None and adds_up(model) and is_like_linear(happened):
+    elif linear is not None and informative and adds_up(model) and is_like_linear(happened):
         yield (
             f"The best linear predictor learns {show_percent(linear)}. To learn more, a model "
             f"must combine {word}s, for example in an MLP, which this one lacks."
         )
-    elif happened.attended is None or not happened.informative:
+    elif happened.attended is None or not informative:
         return
     elif happened.attended >= _FOUND and not _is_like_even(happened):
         yield f"It attends to the right {word}s, but does not yet combine them as well as possible."
@@ -339,7 +346,7 @@ def is_like_linear(happened: WhatHappened) -> bool:
     learned, linear = happened.learned, happened.linear
     if learned is None or linear is None:
         return False
-    return learned < linear + _LIKE_LINEAR < LEARNED
+    return learned < linear + LIKE_LINEAR < LEARNED
 
 
 def adds_up(model: AbstractModelOptions) -> bool:
