@@ -7,14 +7,20 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from attnlab.configuration.options import options_of
 from attnlab.generators import (
+    Copy,
     DotMod,
+    InContextMarkov,
+    Induction,
     Recall,
+    RecallPairs,
     Reverse,
     loss_mask_of,
     sample,
 )
 from attnlab.inspection.advice import advice_for
+from attnlab.inspection.strategies import has_references
 from attnlab.inspection.what_happened import (
     DIVERGES,
     OVERFITS,
@@ -24,9 +30,8 @@ from attnlab.inspection.what_happened import (
 )
 from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
 from attnlab.models.inside import mean_trace
-from attnlab.inspection.strategies import has_references
 from attnlab.optimum import Baseline, Best, dependence, informative_positions, ladder
-from attnlab.positions import Scalar
+from attnlab.positions import Rotary, Scalar
 from attnlab.training.evaluation import outcomes
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import EvaluationEvent, Progress, run
@@ -82,6 +87,35 @@ def test_a_run_that_learned_or_has_not_ended_gets_no_advice():
 def test_a_loss_that_was_still_falling_gets_more_steps_and_a_linear_model_an_mlp():
     assert _action(problem=STILL_FALLING) == "Train for 2,000 steps"
     assert _action(_with(LinearOptions()), learned=0.1) == "Train a transformer with an MLP"
+
+
+def test_a_linear_predictor_that_could_learn_enough_needs_no_mlp():
+    for model in (LinearOptions(), AttentionOptions()):
+        assert _action(_with(model), learned=0.93, linear=0.99) is None
+    assert _action(_with(AttentionOptions()), linear=None) == "Train a transformer with an MLP"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TransformerOptions(heads=2, d_attn=5, mlp_width=0, position=Rotary(), mask="causal"),
+        AttentionOptions(d_attn=5, d_model=9, embedding="learned", score="additive"),
+    ],
+)
+@pytest.mark.parametrize(("process", "changed"), [(Recall(), "mlp_width"), (Induction(), "layers")])
+def test_advice_keeps_every_setting_that_it_is_not_about(model, process, changed):
+    before = Experiment(generator=process, model=model, training=Training(loss="next"))
+    advised = advice_for(before, _SHORT._replace(informative=())).experiment
+    names = (options_of(model).keys() & options_of(advised.model).keys()) - {changed}
+    assert {name: getattr(advised.model, name) for name in names} == {
+        name: getattr(model, name) for name in names
+    }
+    assert dataclasses.replace(advised, model=model) == before
+
+
+def test_a_head_wider_than_any_of_a_transformer_is_narrowed_to_the_widest():
+    advice = advice_for(_with(AttentionOptions(d_attn=128)), _SHORT)
+    assert advice.experiment.model.d_attn == 64
 
 
 # Two of the three causes of training other tokens are in the first short run below.
@@ -176,6 +210,7 @@ def _losses(experiment, model):
 
 
 _ONE_HEAD = TransformerOptions(heads=1)
+_TWO_HEADS = TransformerOptions(heads=2, mlp_width=0, position=Rotary())
 
 
 def _short(model=_ONE_HEAD, **training):
@@ -186,6 +221,13 @@ def _short(model=_ONE_HEAD, **training):
         model=model,
         training=dataclasses.replace(fast, **training),
     )
+
+
+def _reading(process, length, model=_TWO_HEADS, **training):
+    """A run that predicts every token, on few test sequences."""
+    fast = _short(model, loss="next", steps=400, batch=64, test_size=200)
+    training = dataclasses.replace(fast.training, **training)
+    return dataclasses.replace(fast, generator=process, length=length, training=training)
 
 
 _FIXED = {"data": "fixed", "batch_mode": "full", "train_size": 500}
@@ -215,6 +257,11 @@ _SHORT_RUNS = (
         "Train for 1,600 steps",
     ),
     (_short(steps=400), None),
+    # More classes of processes; `bijection`, `causal-tree` and other families are left out.
+    (_reading(Induction(letters=8), 15), "Train a transformer with two layers"),
+    (_reading(RecallPairs(pairs=2, keys=4, values=4), 11), "Train a transformer with two layers"),
+    (_reading(InContextMarkov(), 16, AttentionOptions()), "Train a transformer with two layers"),
+    (_reading(Copy(source_length=5), 9, GRUOptions(), steps=60), "Train for 240 steps"),
 )  # fmt: skip
 
 
