@@ -9,7 +9,6 @@ from attnlab.inspection.strategies import has_references
 from attnlab.inspection.what_happened import (
     DIVERGES,
     LEARNED,
-    LIKE_LINEAR,
     OVERFITS,
     STILL_FALLING,
     WhatHappened,
@@ -22,6 +21,8 @@ from attnlab.training.experiment import Experiment
 
 # Times as many steps, a fraction of the learning rate, and the least batch instead of a full one.
 _LONGER, _SLOWER, _BATCH = 4, 0.1, 256
+# From this share on that the best linear predictor learns, an MLP has hardly anything to add.
+_NEARLY_LINEAR = 0.97
 # A share of attention below which more heads may help, and the most heads that are proposed.
 _SCATTERED, _MOST_HEADS = 0.8, 8
 
@@ -126,8 +127,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
             "The loss was still falling at the end.",
             _changed(experiment, steps=steps),
         )
-    # A model that has not yet learned what a good linear predictor does lacks no MLP.
-    if only_adds and (happened.linear is None or happened.linear + LIKE_LINEAR < LEARNED):
+    if only_adds and (happened.linear is None or happened.linear < _NEARLY_LINEAR):
         yield Advice(
             "transformer",
             "Train a transformer with an MLP",

@@ -22,7 +22,7 @@ _LIKE_EVEN = 0.05
 # Two losses differ if they are this many standard errors apart.
 _ERRORS = 2.0
 # A model that learns less than this share more than the best linear predictor counts as linear.
-LIKE_LINEAR = 0.1
+_LIKE_LINEAR = 0.1
 # A loss is still falling if it fell by this share of what can be learned in the last third.
 _STILL_FALLING = 0.03
 # A loss that rose to this many times the initial one, or that of a uniform guess, exploded.
@@ -349,7 +349,7 @@ def is_like_linear(happened: WhatHappened) -> bool:
     learned, linear = happened.learned, happened.linear
     if learned is None or linear is None:
         return False
-    return learned < linear + LIKE_LINEAR < LEARNED
+    return learned < linear + _LIKE_LINEAR < LEARNED
 
 
 def adds_up(model: AbstractModelOptions) -> bool:
