@@ -1,4 +1,4 @@
-"""Advice: each diagnosis on a run with the illness and on one without it; a walk to the end."""
+"""Advice: each diagnosis on a run with the illness and on one without it, and followed."""
 
 import dataclasses
 
@@ -14,7 +14,6 @@ from attnlab.generators import (
     InContextMarkov,
     Induction,
     Recall,
-    RecallPairs,
     Reverse,
     loss_mask_of,
     sample,
@@ -257,9 +256,8 @@ _SHORT_RUNS = (
         "Train for 1,600 steps",
     ),
     (_short(steps=400), None),
-    # More classes of processes; `bijection`, `causal-tree` and other families are left out.
+    # Other classes of processes. The rest of those learned in context would take a minute.
     (_reading(Induction(letters=8), 15), "Train a transformer with two layers"),
-    (_reading(RecallPairs(pairs=2, keys=4, values=4), 11), "Train a transformer with two layers"),
     (_reading(InContextMarkov(), 16, AttentionOptions()), "Train a transformer with two layers"),
     (_reading(Copy(source_length=5), 9, GRUOptions(), steps=60), "Train for 240 steps"),
 )  # fmt: skip
@@ -267,11 +265,12 @@ _SHORT_RUNS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("experiment", "action"), _SHORT_RUNS)
-def test_a_trained_run_gets_the_advice_for_its_illness(experiment, action):
+def test_a_trained_run_gets_the_advice_for_its_illness_which_lowers_its_loss(experiment, action):
     _, model, happened = _trained(experiment)
     advice = advice_for(experiment, happened)
     assert (None if advice is None else advice.action) == action
     if advice is None:
+        assert happened.learned > 0.95
         return
     assert all(len(part.split()) <= 22 for part in advice.reason.split(". "))
     _, advised, _ = _trained(advice.experiment)
