@@ -76,7 +76,7 @@ class StepsToTarget:
     """The steps that runs took to learn the share `target` of what can be learned.
 
     `reached` of `n` runs learned it, as far as their tests show. `median` is the median step of the
-    first test at or above the target, or None if fewer than half of the runs reached it.
+    first test at or above the target, or None unless more than half of the runs reached it.
     """
 
     target: float
