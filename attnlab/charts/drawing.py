@@ -110,11 +110,9 @@ def as_picture(
     """Return a specification that can be drawn without a page: with title, subtitles and data.
 
     The background is white or, with `dark`, that of the dark theme. An SVG has the `description`
-    for screen readers. A chart whose texts need room has a size in files, the `picture` of its
-    `usermeta`: at least as wide as `width`, if it has no width of its own.
+    for screen readers.
     """
     specification = drawing.specification(dark=dark)
-    size = specification.pop("usermeta", {}).get("picture", {})
     # JSON has no NaN.
     tables = {
         name: table.astype(object).where(table.notna(), None).to_dict("records")
@@ -128,8 +126,7 @@ def as_picture(
         "datasets": specification["datasets"] | tables,
         "title": {"text": title, "subtitle": [*subtitles]},
         "description": description,
-        **size,
-        "width": max(specification.get("width", width), size.get("width", 0)),
+        "width": specification.get("width", width),
         "padding": _PADDING,
         "config": specification["config"]
         | {

@@ -20,9 +20,8 @@ def _reaches(setting: str, words: str) -> Check:
 RESULT = KnownResult(
     name="tied-unembedding",
     title="Stuck at the unigram",
-    claim="On a binary Markov chain with p + q = 1.3, training one layer with a tied unembedding "
-    "often ends at the unigram loss. With an untied unembedding, or with two layers, it learns the "
-    "chain.",
+    claim="On a binary chain with p + q = 1.3, one layer with a tied unembedding often ends at the "
+    "unigram loss. With an untied unembedding, or with two layers, it learns the chain.",
     source="Makkuva et al. (2024), “Attention with Markov: a framework for principled analysis of "
     "transformers via Markov chains”",
     settings=MappingProxyType(

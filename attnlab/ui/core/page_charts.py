@@ -108,5 +108,10 @@ def _link() -> str:
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:
-    """Return a chart's specification for export, with its name as title and its description."""
-    return as_picture(chart.drawing, title=name, description=chart.alt, width=_WIDTH, dark=dark)
+    """Return a chart's specification for export, with its name as title and its description.
+
+    A chart whose texts need room has its size in files as the `picture` of its `usermeta`.
+    """
+    picture = as_picture(chart.drawing, title=name, description=chart.alt, width=_WIDTH, dark=dark)
+    size = picture.get("usermeta", {}).get("picture", {})
+    return picture | size | {"width": max(picture["width"], size.get("width", 0))}
