@@ -49,7 +49,7 @@ class Custom(AbstractGenerator):
     symbols: str = option("🐱 🐶 🦊", "Two to six symbols, separated by spaces.")
     order: int = option(
         1,
-        "How many days determine the next; with 2, a row for every pair of days.",
+        "How many days set the odds of the next; with 2, a row for every pair of days.",
         low=1,
         high=2,
         unit="days",

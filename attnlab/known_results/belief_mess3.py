@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from types import MappingProxyType
 
 from attnlab.inspection.belief_probes import ProbeSetup, prepare_probes, probe_sites
@@ -65,6 +66,7 @@ RESULT = KnownResult(
         Check("The loss is at most 0.005 nats above the floor.", _LABEL, "excess", most=0.005),
     ),
     metrics=MappingProxyType({"lowest R²": lowest_r2}),
+    bounds=MappingProxyType({"lowest R²": (-math.inf, 1.0)}),
     differs=f"{REPLICATION} Training is shorter here: 1,200 steps of 128 sequences.",
     tuned_on=(0, 1, 2, 3, 4),
 )

@@ -1,5 +1,6 @@
 """The belief about the states of `rrxor` is spread over the layers of a transformer."""
 
+import math
 from types import MappingProxyType
 
 from attnlab.inspection.belief_probes import probe_all_sites
@@ -72,6 +73,9 @@ RESULT = KnownResult(
             "R², last minus first layer": rise_of_r2,
             "R² of all layers": r2_of_all,
         }
+    ),
+    bounds=MappingProxyType(
+        dict.fromkeys(("R² of the last layer", "R² of all layers"), (-math.inf, 1.0))
     ),
     differs=f"{REPLICATION} It trained for 50,000 steps, and the runs here for 2,000.",
     tuned_on=(0, 1, 2, 3, 4),

@@ -103,9 +103,11 @@ def draw_entropy_rate(chain: AbstractHiddenChain) -> None:
     rate = entropy_rate(chain)
     # Rounded outwards, so that they stay bounds.
     low, high = math.floor(rate.low * 1e4) / 1e4, math.ceil(rate.high * 1e4) / 1e4
+    start = "As the past grows, the floor tends to"
+    if not chain.is_stationary():
+        start = "With a first hidden state of the long-run distribution, the floor would tend to"
     st.caption(
-        f"As the past grows, the floor falls to the {link_to('entropy rate')}, which is between "
-        f"{low:.4f} and {high:.4f} nats."
+        f"{start} the {link_to('entropy rate')}, which is between {low:.4f} and {high:.4f} nats."
     )
 
 

@@ -57,9 +57,8 @@ def draw_accuracies(run: LiveRun) -> None:
 
 @panel("Accuracy on the training and test sets", key="accuracies", icon="school")
 def _draw_panel(run: LiveRun) -> None:
-    def waiting_for() -> tuple[bool, bool] | None:
-        reasons = run.snapshot().active, bool(_missing(run.snapshot()))
-        return reasons if any(reasons) else None
+    def waiting_for() -> tuple[bool, bool]:
+        return run.snapshot().active, bool(_missing(run.snapshot()))
 
     draw_while(waiting_for, lambda: _draw_course(run.snapshot()), key="accuracy_course")
 

@@ -57,8 +57,7 @@ def redraw_over_training(
 
     def waiting_for() -> tuple[bool, ...]:
         snapshot = run.snapshot()
-        reasons = snapshot.active, is_replaying(), bool(len(missing(snapshot)))
-        return reasons if any(reasons) else ()
+        return snapshot.active, is_replaying(), bool(len(missing(snapshot)))
 
     draw_while(waiting_for, lambda: draw(run.snapshot()), key=OVER_TRAINING, seconds=_SECONDS)
 
