@@ -23,7 +23,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.lesson_controls import open_lesson
-from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
+from attnlab.ui.controls.link_bar import draw_link_panel
 from attnlab.ui.core.display import draw_button, on_dark
 from attnlab.ui.core.example_run import draw_example_note, readable_example_run
 from attnlab.ui.core.figures import figure
@@ -374,7 +374,6 @@ def draw_bench(
     with notices:
         if isinstance(form, OptionError):
             draw_form_problem(form)
-        draw_notices()
         draw_library_problem()
         if example and snapshot.state == "idle" and not session().runs_shelved:
             bench = _with_example(bench, example)
