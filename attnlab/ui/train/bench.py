@@ -201,8 +201,7 @@ def _draw_state(
     line = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
     with st.container(**line, key="state"):
         draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
-        if snapshot.state == "idle":
-            draw_continue_offer(run)
+        draw_continue_offer(run)
         with st.container(**line, key="seeds", width="content"):
             draw_repeat(form, snapshot)
     with st.container(key="prospect"):
