@@ -140,7 +140,7 @@ def _short_run(experiment: Experiment, every: int) -> Run:
 _RUNS = MappingProxyType(
     {
         "recall": (PRESETS[FIRST_PRESET].experiment, 6),
-        "cards": (PRESETS["cards-encoder-decoder"].experiment, 40),
+        "cards": (PRESETS["cards-encoder-decoder"].experiment, 12),
     }
 )
 # In the order of the file.
