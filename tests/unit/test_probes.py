@@ -30,7 +30,12 @@ from attnlab.inspection import (
     untrained_belief_r2,
 )
 from attnlab.inspection.belief_gap import on_simplex
-from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, sequences_for
+from attnlab.inspection.belief_probes import (
+    NEXT_TOKEN,
+    SHUFFLED,
+    repeated_pasts,
+    sequences_for,
+)
 from attnlab.inspection.predictions import probs_by_query
 from attnlab.models import Edit, GRUOptions, LinearOptions, TransformerOptions, edited
 from attnlab.training.experiment import Experiment, build_model, prepare
@@ -128,6 +133,7 @@ def test_controls_show_what_an_untrained_model_already_gives():
     assert [each.site for each in found.sites] == ["embedding", "attention.0", "mlp.0", "final"]
     for each in found.sites:
         assert each.trained.score == each.untrained
+    assert found.all_sites.score == found.untrained_all_sites
     # After a random bit the belief says more than the next token, which is random, too.
     assert 0.1 < found.controls[NEXT_TOKEN].r2 < 0.5
     assert found.controls[SHUFFLED].r2 < 0.05
@@ -177,6 +183,15 @@ def test_one_number_by_which_runs_are_compared():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("process", [Mess3(), Even()])
+def test_repeated_pasts_are_counted(process):
+    train, test = belief_data(process, 9, size=60).sequences.reshape(2, 30, 9)
+    fitted = {tuple(row[:end]) for row in train for end in range(1, 10)}
+    expected = [[tuple(row[:end]) in fitted for end in range(1, 10)] for row in test]
+    assert 0.2 < np.mean(expected) < 1
+    np.testing.assert_array_equal(repeated_pasts(train, test), expected)
+
+
 @pytest.mark.parametrize("target", ["next token", "last token"])
 def test_other_targets(target):
     experiment = Experiment(generator=HiddenMarkov(), length=5, model=GRUOptions(hidden_size=8))
@@ -231,6 +246,10 @@ def test_the_parts_of_the_gap_sum_to_it():
     loss = -(data.next_probs * np.log(probs)).sum(axis=2).mean()
     assert found.floor + found.gap == pytest.approx(loss, abs=1e-9)
     assert found.not_represented > 0
+    # The model predicts better than from one certain belief.
+    certain = dataclasses.replace(fitted, weight=0 * fitted.weight, bias=np.array([1.0, 0.0]))
+    worse = belief_gap(process, model, certain, rows, data)
+    assert (found.beats_probe, worse.beats_probe) == (False, True)
 
 
 @pytest.mark.slow
