@@ -247,7 +247,7 @@ def test_the_parts_of_the_gap_sum_to_it():
     assert found.floor + found.gap == pytest.approx(loss, abs=1e-9)
     assert found.not_represented > 0
     # The model predicts better than from one certain belief.
-    certain = dataclasses.replace(fitted, weight=0 * fitted.weight, bias=np.array([1.0, 0.0]))
+    certain = dataclasses.replace(fitted, weight=0 * fitted.weight, bias=np.array([0.0, 1.0]))
     worse = belief_gap(process, model, certain, rows, data)
     assert (found.beats_probe, worse.beats_probe) == (False, True)
 

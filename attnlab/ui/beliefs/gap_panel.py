@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from attnlab.configuration.number_text import show_measured
@@ -25,11 +26,13 @@ def draw_together(
     untrained = kept_result(
         "untrained_all_sites", setup, None, lambda: probe_all_sites(setup, build_model(experiment))
     )
+    after, before = (setup.score_of_new(each) for each in (together, untrained))
+    at_new = (
+        f" On pasts that were not fitted, these are {show_score(after)} and {show_score(before)}."
+    )
     st.caption(
         f"A probe of all activations together reaches R² {show_score(together.score)}; before "
-        f"training, it reaches {show_score(untrained.score)}. On pasts that were not fitted, these "
-        f"are {show_score(setup.score_of_new(together))} and "
-        f"{show_score(setup.score_of_new(untrained))}.",
+        f"training, it reaches {show_score(untrained.score)}.{at_new * (not np.isnan(after.r2))}",
         help="All activations together can be more numbers than there are different pasts. Then a "
         "probe can fit any target, and only other pasts show whether the belief is there.",
     )
