@@ -237,17 +237,15 @@ def sequences_for(model: AbstractModel, length: int) -> int:
     return max(_FEWEST, min(SEQUENCES, _MOST_NUMBERS // max(numbers, 1)))
 
 
-def repeated_pasts(
-    train: Int[np.ndarray, "train length"], test: Int[np.ndarray, "test length"]
-) -> Bool[np.ndarray, "test length"]:
-    """Return for every token of `test` whether its row up to there begins a row of `train`."""
-    both, repeated = np.concatenate([train, test]), []
-    groups, vocab = np.zeros(len(both), int), both.max() + 1
-    for tokens in both.T:
+def past_numbers(
+    sequences: Int[np.ndarray, "sequences length"],
+) -> Int[np.ndarray, "length sequences"]:
+    """Return a number for the past up to each token; at a position, equal pasts have equal ones."""
+    numbers, vocab = [np.zeros(len(sequences), int)], sequences.max() + 1
+    for tokens in sequences.T:
         # Pasts are equal if the pasts before the last token and the last tokens are.
-        _, groups = np.unique(groups * vocab + tokens, return_inverse=True)
-        repeated.append(np.isin(groups[len(train) :], groups[: len(train)]))
-    return np.stack(repeated, axis=1)
+        numbers.append(np.unique(numbers[-1] * vocab + tokens, return_inverse=True)[1])
+    return np.stack(numbers[1:])
 
 
 def prepare_probes(
@@ -281,7 +279,8 @@ def prepare_probes(
     train = jax.tree.map(lambda part: part[:size], both)
     test = jax.tree.map(lambda part: part[size:], both)
     targets = targets_of(train, target), targets_of(test, target)
-    repeated = repeated_pasts(train.sequences, test.sequences)
+    pasts = past_numbers(both.sequences)
+    repeated = np.stack([np.isin(at[size:], at[:size]) for at in pasts], axis=1)
     setup = ProbeSetup(train, test, targets, {}, {}, repeated)
     vocab, rows = process.vocabulary.size, _activations_of(setup, model)
     last = [part[model.sites[-1]] for part in rows]

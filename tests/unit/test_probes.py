@@ -24,6 +24,7 @@ from attnlab.inspection import (
     measure_of,
     prepare_probes,
     probe,
+    probe_all_sites,
     probe_beliefs,
     score,
     steer,
@@ -33,7 +34,6 @@ from attnlab.inspection.belief_gap import on_simplex
 from attnlab.inspection.belief_probes import (
     NEXT_TOKEN,
     SHUFFLED,
-    repeated_pasts,
     sequences_for,
 )
 from attnlab.inspection.predictions import probs_by_query
@@ -183,13 +183,19 @@ def test_one_number_by_which_runs_are_compared():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("process", [Mess3(), Even()])
-def test_repeated_pasts_are_counted(process):
-    train, test = belief_data(process, 9, size=60).sequences.reshape(2, 30, 9)
-    fitted = {tuple(row[:end]) for row in train for end in range(1, 10)}
-    expected = [[tuple(row[:end]) in fitted for end in range(1, 10)] for row in test]
-    assert 0.2 < np.mean(expected) < 1
-    np.testing.assert_array_equal(repeated_pasts(train, test), expected)
+@pytest.mark.slow
+def test_pasts_that_were_fitted_are_known():
+    experiment = Experiment(generator=Mess3(), length=6, model=GRUOptions(hidden_size=2))
+    setup = prepare_probes(experiment, size=60)
+    train, test = setup.train.sequences, setup.test.sequences
+    fitted = {tuple(row[:end]) for row in train for end in range(1, 7)}
+    expected = [[tuple(row[:end]) in fitted for end in range(1, 7)] for row in test]
+    np.testing.assert_array_equal(setup.repeated, expected)
+    # A perfect probe of the pasts that were fitted says nothing about the others.
+    found = probe_all_sites(setup, build_model(experiment))
+    wrong = np.where(setup.repeated[..., None], setup.targets[1], found.probe.bias)
+    found = found._replace(predicted=wrong, score=score(wrong, setup.targets[1]))
+    assert setup.score_of_new(found).r2 <= 0 < found.score.r2
 
 
 @pytest.mark.parametrize("target", ["next token", "last token"])
