@@ -16,7 +16,7 @@ from attnlab.training.experiment import Experiment, draw_data
 from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of
+from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of, without_gaps
 from attnlab.ui.train.cursor import Moment
 
 # Sequences of the training set that are measured.
@@ -76,7 +76,8 @@ def _draw_course(snapshot: Snapshot) -> None:
     if not course or not tests:
         st.caption("Start a run to see training and test accuracy.")
         return
-    trained = sorted((step, value) for step, value in course.items() if step <= snapshot.step)
+    known = without_gaps(course, _missing(snapshot))
+    trained = [(step, value) for step, value in known if step <= snapshot.step]
     found = {"training": trained, "test": [(step, test.accuracy) for step, test in tests]}
     st.caption(
         "A model that memorises fits its training set long before the test set, if ever. "
