@@ -10,7 +10,6 @@ from attnlab.ui.compare.maps import draw_maps
 from attnlab.ui.compare.results import draw_export, draw_results
 from attnlab.ui.compare.work import draw_start
 from attnlab.ui.controls.form import draw_form, draw_form_problem
-from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.core.fragments import draw_in_code, fragment
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.shell import ensure_shell
@@ -26,7 +25,6 @@ st.markdown(
     f"{link_to('confidence interval', 'intervals')} and the best possible score. "
     "Everything you do not vary comes from the sidebar."
 )
-draw_notices()
 if isinstance(form, OptionError):
     draw_form_problem(form)
     grid = base = None

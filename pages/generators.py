@@ -5,7 +5,6 @@ import streamlit as st
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractHiddenChain
 from attnlab.optimum import counted
-from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.core.figures import draw_figures_status, figure
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.generators.optimum_panel import (
@@ -35,7 +34,6 @@ st.markdown(
     "A **generator** makes the sequences that models learn from. Its rule is known, so you can "
     "see before training what a model can learn."
 )
-draw_notices()
 # Samples come first, but the process is only known from the controls below them.
 samples = st.container()
 process = draw_process()

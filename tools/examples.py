@@ -125,15 +125,6 @@ def _record(experiment: Experiment) -> dict[str, Any]:
     return json.loads(to_json(experiment))
 
 
-def _small_cards() -> Experiment:
-    """Return the preset with half the widths, so that its file has a third of the bytes."""
-    of = PRESETS["cards-encoder-decoder"].experiment
-    model = dataclasses.replace(of.model, d_attn=8, d_model=16, mlp_width=32)
-    return dataclasses.replace(
-        of, model=model, training=dataclasses.replace(of.training, steps=2_000)
-    )
-
-
 def _short_run(experiment: Experiment, every: int) -> Run:
     """Train the run that a page opens with, and keep one of `every` checkpoints."""
     history = empty_history()
@@ -147,7 +138,10 @@ def _short_run(experiment: Experiment, every: int) -> Run:
 
 # Experiment, and which checkpoints are kept: each has all weights of the model.
 _RUNS = MappingProxyType(
-    {"recall": (PRESETS[FIRST_PRESET].experiment, 6), "cards": (_small_cards(), 12)}
+    {
+        "recall": (PRESETS[FIRST_PRESET].experiment, 6),
+        "cards": (PRESETS["cards-encoder-decoder"].experiment, 12),
+    }
 )
 # In the order of the file.
 MAKERS: Mapping[str, Callable[[], dict[str, Any]]] = MappingProxyType(

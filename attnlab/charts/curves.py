@@ -88,7 +88,7 @@ def _shown(interval: Interval, row: Row, measure: str) -> Interval:
         # An estimated floor adds the same error at every step.
         moved = interval.plus(-_subtracted(row, measure))
         return widened(moved, present(row.references).best.nll_stderr)
-    return interval.within(0.0, 1.0) if measure == "accuracy" else interval
+    return interval.within(0.0, 1.0 if measure == "accuracy" else np.inf)
 
 
 def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:

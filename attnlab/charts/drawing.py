@@ -2,9 +2,10 @@
 
 import dataclasses
 import functools
+import html
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -98,11 +99,18 @@ def drawn_once(build: Callable[..., Chart]) -> Callable[..., Drawing]:
 
 
 def as_picture(
-    drawing: Drawing, *, title: str, subtitles: list[str], width: int, dark: bool = False
+    drawing: Drawing,
+    *,
+    title: str,
+    subtitles: Sequence[str] = (),
+    description: str = "",
+    width: int,
+    dark: bool = False,
 ) -> dict[str, Any]:
     """Return a specification that can be drawn without a page: with title, subtitles and data.
 
-    The background is white or, with `dark`, that of the dark theme.
+    The background is white or, with `dark`, that of the dark theme. An SVG has the `description`
+    for screen readers.
     """
     specification = drawing.specification(dark=dark)
     # JSON has no NaN.
@@ -116,7 +124,8 @@ def as_picture(
     heading = {"fontSize": 16, "subtitleFontSize": 12, "color": ink, "subtitleColor": ink}
     return specification | {
         "datasets": specification["datasets"] | tables,
-        "title": {"text": title, "subtitle": subtitles},
+        "title": {"text": title, "subtitle": [*subtitles]},
+        "description": description,
         "width": specification.get("width", width),
         "padding": _PADDING,
         "config": specification["config"]
@@ -132,7 +141,8 @@ def as_picture(
 
 def to_svg(picture: dict[str, Any]) -> str:
     """Return a picture as an SVG document; this needs neither browser nor network."""
-    return vl_convert.vegalite_to_svg(picture)
+    described = f"><desc>{html.escape(picture.get('description', ''))}</desc>"
+    return vl_convert.vegalite_to_svg(picture).replace(">", described, 1)
 
 
 def to_png(picture: Mapping[str, Any]) -> bytes:

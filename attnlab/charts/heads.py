@@ -20,6 +20,8 @@ _MOST_CELL = 40
 _NARROW, _LINE = "width <= 520", 18
 # Cells must be this wide (in pixels) for a label at every cell, and for a number inside.
 _LABEL, _NUMBER = 17, 20
+# In a file: the width of a cell with a number, and of all maps in a line.
+_CELL_IN_FILE, _LINE_IN_FILE = 26, 1300
 # Opacity of the rows that are not in the loss.
 _UNTRAINED = 0.35
 
@@ -122,6 +124,12 @@ class Grid(NamedTuple):
             alt.param(name="cell", expr=f"max(1, min({most}, largest))"),
             alt.param(name="pitch", expr=f"max({self.keys} * cell + {self.gap}, {room})"),
         ]
+
+    def in_file(self, *, columns: int, cell: float, apart: int = 0) -> dict[str, Any]:
+        """Return the size of the chart in files, where `cell` has the same width on all screens."""
+        pitch, lines = max(self.keys * cell + self.gap, apart), -(-self.maps // columns)
+        height = _FOOT + lines * (self.queries * cell + self.top + self.bottom)
+        return {"picture": {"width": round(self.left + columns * pitch), "height": round(height)}}
 
 
 def cell_text(data: Any, x: str, y: str, color: str, field: str = "name", **look: Any):
@@ -275,7 +283,12 @@ def heads_chart(
         tooltip=tooltip,
     )  # fmt: skip
     chart = alt.layer(*layers, numbers, *_labels(grid, words, symbols, queries, read))
-    chart = chart.add_params(*grid.sizes(most=_MOST_CELL)).properties(padding=PADDING)
+    # As many maps in a line, and cells as large, as a wide screen has.
+    width = min(_CELL_IN_FILE, _LINE_IN_FILE / shape[1])
+    columns = min(len(names), max(1, int(_LINE_IN_FILE / (shape[1] * width + _GAP))))
+    in_file = grid.in_file(columns=columns, cell=width)
+    chart = chart.add_params(*grid.sizes(most=_MOST_CELL))
+    chart = chart.properties(padding=PADDING, usermeta=in_file)
     return chart.resolve_scale(color="independent") if truth else chart
 
 

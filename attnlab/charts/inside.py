@@ -37,6 +37,8 @@ _HUES = MappingProxyType(
 # In pixels: a cell with room for its number, a cell of the confusion matrix at most, and the names
 # beside the rows of the final query.
 _NUMBER_WIDTH, _COUNT_CELL, _NAMES = 28, 72, 110
+# On any screen, numbers have no room in more cells.
+_MOST_NUMBERS = 50
 
 
 def final_query_table(rows: Mapping[str, Float[np.ndarray, " day"]]) -> pd.DataFrame:
@@ -64,21 +66,25 @@ def final_query_chart(
     others. `symbols` are the tokens of the positions.
     """
     days, domain = range(1, len(symbols) + 1), (0, most)
-    return heatmap(
-        table,
-        x=days_side(alt.X, "day", word, days, symbols, colour=HUES.key),
-        # A fixed width of the labels, so that a page can put something above the columns.
-        y=side(alt.Y, "row", None, rows, labelLimit=_NAMES, minExtent=_NAMES, maxExtent=_NAMES),
-        colour={
-            f"datum.row !== '{TRUTH}'": shade("value", title, SHARES, domain),
-            f"datum.row === '{TRUTH}'": shade("value", title, TRUTHS, domain, legend=False),
-        },
-        tooltip=[tip("row:N"), tip("day:O", word), tip("value:Q", title, ".3f")],
-        number=alt.Text("value:Q", format=".2f"),
-        strong=f"datum.value > {0.55 * most}",
-        fontSize=11,
-        opacity=alt.ExprRef(f"width >= {_NUMBER_WIDTH * len(days)} ? 1 : 0"),
-    ).resolve_scale(color="independent")
+    return (
+        heatmap(
+            table,
+            x=days_side(alt.X, "day", word, days, symbols, colour=HUES.key),
+            # A fixed width of the labels, so that a page can put something above the columns.
+            y=side(alt.Y, "row", None, rows, labelLimit=_NAMES, minExtent=_NAMES, maxExtent=_NAMES),
+            colour={
+                f"datum.row !== '{TRUTH}'": shade("value", title, SHARES, domain),
+                f"datum.row === '{TRUTH}'": shade("value", title, TRUTHS, domain, legend=False),
+            },
+            tooltip=[tip("row:N"), tip("day:O", word), tip("value:Q", title, ".3f")],
+            number=alt.Text("value:Q", format=".2f"),
+            strong=f"datum.value > {0.55 * most}",
+            fontSize=11,
+            opacity=alt.ExprRef(f"width >= {_NUMBER_WIDTH * len(days)} ? 1 : 0"),
+        )
+        .resolve_scale(color="independent")
+        .properties(usermeta={"picture": {"width": _NUMBER_WIDTH * min(len(days), _MOST_NUMBERS)}})
+    )
 
 
 def by_day_chart(

@@ -19,6 +19,8 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 _DASHES = ((1, 0), (9, 3), (2, 2), (9, 3, 2, 3), (2, 5), (14, 4), (5, 2))
 # Pixels of a legend's symbol with the space around it, and of a letter of its labels.
 _SYMBOL, _LETTER = 32, 7
+# This share of an axis is no distance from its end.
+_ROUNDING = 1e-6
 _Numbers = Sequence[float] | Float[np.ndarray, " points"] | Int[np.ndarray, " points"]
 # The last column of most tooltips.
 ERROR = ("error", "± standard error", ".4f")
@@ -207,8 +209,16 @@ def lines_chart(
         *(tip(f"{at}:{'Q' if form else 'N'}", title, form or None) for at, title, form in tips),
     ]
     span = base.encode(y=y.axis(alt.Y, "low"), y2="high:Q")
+    # A value beyond a given domain is drawn at its edge, where only an arrow shows that.
+    arrows = []
+    if y.domain is not None:
+        rounding = _ROUNDING * (y.domain[1] - y.domain[0])
+        arrows = [
+            {"test": f"{sign}(datum.value - {end}) > {rounding}", "value": f"triangle-{way}"}
+            for sign, end, way in zip("-+", y.domain, ("down", "up"), strict=True)
+        ]
     if look in ("points", "dots"):
-        shape = of_series(alt.Shape, values=[one.shape for one in series])
+        shape = of_series(alt.Shape, values=[one.shape for one in series], condition=arrows)
         points = at.encode(shape=shape, tooltip=tooltip)
         layers = [
             *[at.mark_line(strokeWidth=1.2, opacity=0.5, clip=True)] * (look == "points"),
@@ -219,8 +229,12 @@ def lines_chart(
         dash = of_series(alt.StrokeDash, values=[list(one.dash) for one in series])
         width = 1.8 if look == "band" else 2.5
         # A tooltip of the line itself would always have the values of its first point.
-        dots = at.encode(tooltip=tooltip).mark_point(
-            filled=True, size=50, opacity=float(is_ordinal)
+        arrow = alt.ShapeValue("circle", condition=arrows)
+        seen = alt.OpacityValue(
+            float(is_ordinal), condition=[{**each, "value": 1} for each in arrows]
+        )
+        dots = at.encode(tooltip=tooltip, shape=arrow, opacity=seen).mark_point(
+            filled=True, size=50
         )
         layers = [
             *[span.mark_area(opacity=0.25, clip=True)] * (look == "band"),

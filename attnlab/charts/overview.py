@@ -92,6 +92,7 @@ def overview_chart(table: Rows, *, lines: int, columns: int, texts: bool, cell: 
     below = {**look, "shown": shown[1]}
     # Invisible marks, whose colour scale gives the legend; images have none.
     ends = alt.Chart(alt.InlineData([{"share": 0.0}, {"share": 1.0}])).mark_point(opacity=0)
+    side, apart = _size_of(lines * columns), (_TEXT_WIDTH if texts else _NAME_WIDTH) + _GAP
     return (
         alt.layer(
             pictures.encode(url="picture:N", tooltip=tooltip),
@@ -99,12 +100,6 @@ def overview_chart(table: Rows, *, lines: int, columns: int, texts: bool, cell: 
             cell_text(table, grid.x("1"), f"{grid.y('0')} - {_LINE - 2}", INK, "head", **name),
             *[cell_text(table, grid.x("1"), f"{grid.y('1')} + 3", INK, "text", **below)] * texts,
         )
-        .add_params(
-            *grid.sizes(
-                most=_size_of(lines * columns),
-                columns=columns,
-                apart=(_TEXT_WIDTH if texts else _NAME_WIDTH) + _GAP,
-            )
-        )
-        .properties(padding=PADDING)
+        .add_params(*grid.sizes(most=side, columns=columns, apart=apart))
+        .properties(padding=PADDING, usermeta=grid.in_file(columns=columns, cell=side, apart=apart))
     )

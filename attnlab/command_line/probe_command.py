@@ -8,6 +8,7 @@ from typing import Any
 
 from attnlab.command_line.parser import CommandProgress
 from attnlab.command_line.train_command import begun_from_options, read_run_file, train_run
+from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.inspection import (
     TARGETS,
@@ -21,6 +22,7 @@ from attnlab.inspection import (
 )
 from attnlab.inspection.belief_probes import LAST_TOKEN, NEXT_TOKEN, check_can_probe
 from attnlab.runs.option_texts import experiment_parts
+from attnlab.training.experiment import build_model
 
 
 def add_probe(commands: argparse._SubParsersAction) -> None:
@@ -55,7 +57,9 @@ def run_probe(parsed: dict[str, Any], progress: CommandProgress) -> int:
     experiment, model = ended.experiment, ended.state.model
     setup = prepare_probes(experiment, target)
     sites = probe_sites(setup, model)
-    found = BeliefProbes(sites, probe_all_sites(setup, model), setup.controls)
+    whole, before = (probe_all_sites(setup, each) for each in (model, build_model(experiment)))
+    found = BeliefProbes(sites, whole, setup.controls, before.score)
+    at_new = [setup.score_of_new(each).r2 for each in (whole, before)]
     gap = None
     if target == "belief":
         last = sites[-1]
@@ -63,9 +67,15 @@ def run_probe(parsed: dict[str, Any], progress: CommandProgress) -> int:
         gap = belief_gap(experiment.generator, model, last.trained.probe, rows, setup.test)
     if as_json:
         record = _record(found, target) | ({} if gap is None else {"gap": gap._asdict()})
+        record["repeated_pasts"] = float(setup.repeated.mean())
+        record["all_sites"] |= dict(zip(("new_r2", "untrained_new_r2"), at_new, strict=True))
         print(json.dumps(_defined(record)))
     else:
         _print(found, gap)
+        print(
+            f"{show_percent(setup.repeated.mean())} of the tested pasts were also fitted; at the "
+            f"others, all sites together: R² {_r2(at_new[0])}, untrained {_r2(at_new[1])}"
+        )
     return 0
 
 
@@ -96,7 +106,7 @@ def _record(found: BeliefProbes, target: str) -> dict[str, Any]:
                 "by_position": [score.r2 for score in each.trained.by_position],
             }
         )
-    whole = found.all_sites.score._asdict()
+    whole = found.all_sites.score._asdict() | {"untrained_r2": found.untrained_all_sites.r2}
     return {"target": target, "sites": sites, "all_sites": whole, "controls": controls}
 
 
@@ -106,15 +116,18 @@ def _r2(value: float) -> str:
 
 def _print(found: BeliefProbes, gap: BeliefGap | None) -> None:
     rows = [(each.site, each.trained.score, each.untrained.r2) for each in found.sites]
+    rows.append(("all sites together", found.all_sites.score, found.untrained_all_sites.r2))
     width = max(len(site) for site, *_ in rows)
     for site, score, untrained in rows:
         between = f" ({score.low:.3f} to {score.high:.3f})" if math.isfinite(score.r2) else ""
         print(f"{site:<{width}}  R² {_r2(score.r2)}{between}, untrained {_r2(untrained)}")
-    print(f"all sites together: R² {_r2(found.all_sites.score.r2)}")
     for name, score in found.controls.items():
         print(f"{name} alone: R² {_r2(score.r2)}")
     if gap is not None:
         print(
-            f"loss minus floor, mean over positions: {gap.gap:.4f} ± {gap.gap_stderr:.4f} nats, of "
-            f"which {gap.not_represented:.4f} not represented at {found.sites[-1].site}"
+            f"loss minus floor, mean over positions: {gap.gap:.4f} ± {gap.gap_stderr:.4f} nats; if "
+            f"predicted from the belief probed at {found.sites[-1].site}: "
+            f"{gap.not_represented:.4f} ± {gap.not_represented_stderr:.4f}"
         )
+        if gap.beats_probe:
+            print("the model predicts better than the probed belief: it uses what the probe misses")

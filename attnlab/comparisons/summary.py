@@ -58,6 +58,8 @@ def references_of(
 TARGET = 0.9
 # Results that the references have, too.
 OF_REFERENCES = ("accuracy", "nll", "learned")
+# Losses and divergences.
+_NOT_NEGATIVE = ("nll", "mean_nll", "retrieval_kl", "inference_kl")
 # A run within this many standard errors of a level counts as having reached it.
 _WITHIN = 2.0
 
@@ -76,7 +78,7 @@ class StepsToTarget:
     """The steps that runs took to learn the share `target` of what can be learned.
 
     `reached` of `n` runs learned it, as far as their tests show. `median` is the median step of the
-    first test at or above the target, or None if fewer than half of the runs reached it.
+    first test at or above the target, or None unless more than half of the runs reached it.
     """
 
     target: float
@@ -346,7 +348,9 @@ def _over_seeds(row: Row, figure: str, level: float) -> Interval:
     values, errors = zip(*_measured(row, figure).values(), strict=True)
     is_share = figure in ("accuracy", "exact_match")
     found = student_interval(values, level, errors=errors, share=is_share)
-    return found.within(0.0, 1.0) if is_share else found
+    if is_share:
+        return found.within(0.0, 1.0)
+    return found.within(0.0, np.inf) if figure in _NOT_NEGATIVE else found
 
 
 def _learned(row: Row, level: float) -> Interval | None:

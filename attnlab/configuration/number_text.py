@@ -1,7 +1,8 @@
 """Numbers as text: reading and formatting."""
 
 import math
-from typing import Any, SupportsFloat
+from collections.abc import Iterable
+from typing import Any, SupportsFloat, SupportsInt
 
 from attnlab.configuration.options import Option, OptionError, check_typed
 
@@ -173,6 +174,28 @@ def show_range(low: float, high: float, *, places: int = 3) -> str:
     # A number that rounds to zero has no sign.
     low, high = round(low, places) + 0.0, round(high, places) + 0.0
     return f"{low:.{places}f} to {high:.{places}f}".replace("-", "−")
+
+
+def show_positions(positions: Iterable[SupportsInt], word: str = "") -> str:
+    """Return positions in order, after their noun; from three in a row on, as a range.
+
+    >>> show_positions([1, 4, 8], "day"), show_positions([3], "token")
+    ('days 1, 4 and 8', 'token 3')
+    >>> show_positions(range(55, 65), "day"), show_positions([1, 2, 4, 5, 6])
+    ('days 55 to 64', '1, 2 and 4 to 6')
+    """
+    runs: list[list[int]] = []
+    for position in sorted(map(int, positions)):
+        if not runs or position != runs[-1][-1] + 1:
+            runs.append([])
+        runs[-1].append(position)
+    parts: list[str] = []
+    for run in runs:
+        parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
+    *others, last = parts or [""]
+    numbers = f"{', '.join(others)} and {last}" if others else last
+    noun = word + "s" * (word != "" and sum(map(len, runs)) > 1)
+    return f"{noun} {numbers}".strip()
 
 
 def show_duration(seconds: float) -> str:

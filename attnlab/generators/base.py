@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.configuration.options import Finding, Options, present
+from attnlab.configuration.options import Finding, OptionError, Options, present
 from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
 
 
@@ -225,7 +225,7 @@ def loss_mask_of(
     """Return the loss mask of each sequence; None if only the final tokens are tested.
 
     Raises:
-        ValueError: If the masks select no token, or different numbers of tokens.
+        OptionError: If the masks select no token, or different numbers of tokens.
 
     """
     if not generator.has_loss_mask():
@@ -233,10 +233,9 @@ def loss_mask_of(
     loss_mask = _loss_masks(generator, jnp.asarray(sequences))
     counts = np.unique(np.asarray(loss_mask.sum(axis=1)))
     if counts.size > 1 or not counts.all():
-        raise ValueError(
-            f"`loss_mask` of '{generator.name}' selects {counts[0]} to {counts[-1]} tokens a "
-            "sequence. Select the same number of tokens in every sequence, at least one."
-        )
+        problem = f"it selects {counts[0]} to {counts[-1]} tokens a sequence"
+        remedy = "Select the same number of tokens in every sequence, at least one"
+        raise OptionError("loss_mask", generator.name, problem, remedy)
     return loss_mask
 
 

@@ -3,8 +3,10 @@
 import math
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.options import OptionError, quoted
 
@@ -36,6 +38,12 @@ def check_table(name: str, table: Any, rows: int, columns: int) -> None:
         raise OptionError(name, table, f"not {rows} rows", f"Give {rows} rows of {columns} numbers")
     for number, row in enumerate(table, start=1):
         check_distribution(f"{name} row {number}", row, columns)
+
+
+def normalise(log_probs: Float[Array, " states"]) -> Float[Array, " states"]:
+    """Return log-probabilities whose probabilities sum to 1; all stay -inf if none is finite."""
+    total = jax.nn.logsumexp(log_probs)
+    return log_probs - jnp.where(jnp.isfinite(total), total, 0.0)
 
 
 # The precision to which users type rows of probabilities.

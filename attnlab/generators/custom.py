@@ -37,7 +37,7 @@ class Custom(AbstractGenerator):
 
     With order 2 the rows are ordered by (token before last, last token), the last changing fastest.
     The stream has run forever, started with all symbols (or pairs) equally likely; tokens before
-    the first are marginalised. The prediction after an impossible prefix is NaN.
+    the first are marginalised. After an impossible prefix every prediction is -inf.
 
     Raises `OptionError` for fewer than two or more than six symbols, repeated symbols, rows that
     are not probabilities, and a table of another size.
@@ -49,7 +49,7 @@ class Custom(AbstractGenerator):
     symbols: str = option("🐱 🐶 🦊", "Two to six symbols, separated by spaces.")
     order: int = option(
         1,
-        "How many days determine the next; with 2, a row for every pair of days.",
+        "How many days set the odds of the next; with 2, a row for every pair of days.",
         low=1,
         high=2,
         unit="days",

@@ -20,6 +20,7 @@ from attnlab.generators.chain import (
     closed_classes,
     is_stationary_chain,
     long_run_distribution,
+    normalise,
 )
 from attnlab.generators.vocabulary import (
     Outline,
@@ -46,7 +47,8 @@ class AbstractHiddenChain(AbstractGenerator):
     Then, with probability `noise`, a uniform token replaces the emitted one.
 
     The belief is log p(current state | past), by the forward filter: after token x it is
-    proportional to Σᵢ bᵢ T'[x, i, j], with the noisy T'. After an impossible token it is NaN.
+    proportional to Σᵢ bᵢ T'[x, i, j], with the noisy T'. After an impossible token all
+    states have -inf.
 
     References:
         Shai et al. (2024), "Transformers represent belief state geometry in their residual stream".
@@ -145,8 +147,7 @@ class AbstractHiddenChain(AbstractGenerator):
         self, belief: Float[Array, " states"], token: Int[Array, ""]
     ) -> Float[Array, " states"]:
         moves = jnp.log(jnp.asarray(self.noisy_transitions))[token]
-        moved = jax.nn.logsumexp(belief[:, None] + moves, axis=0)
-        return moved - jax.nn.logsumexp(moved)
+        return normalise(jax.nn.logsumexp(belief[:, None] + moves, axis=0))
 
 
 def _with_noise(transitions: Transitions, noise: float) -> Transitions:

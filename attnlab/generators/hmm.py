@@ -11,7 +11,12 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
-from attnlab.generators.chain import check_distribution, check_table, is_stationary_chain
+from attnlab.generators.chain import (
+    check_distribution,
+    check_table,
+    is_stationary_chain,
+    normalise,
+)
 from attnlab.generators.vocabulary import (
     Outline,
     RuleTable,
@@ -30,8 +35,8 @@ class HiddenMarkov(AbstractGenerator):
     """state 1 ~ initial; next state ~ moving[state]; the token of a day ~ showing[state].
 
     The belief is log p(state of the next token | past), by the forward filter of Rabiner (1989),
-    equations 19-21, normalised after each token; after an impossible one it is NaN. By default a
-    person's mood follows hidden good and bad spells.
+    equations 19-21, normalised after each token; after an impossible one all states
+    have -inf. By default a person's mood follows hidden good and bad spells.
 
     Raises `OptionError` for rows that are not probabilities, more than six states, and tables of
     different sizes.
@@ -116,5 +121,4 @@ class HiddenMarkov(AbstractGenerator):
         self, belief: Float[Array, " states"], token: Int[Array, ""]
     ) -> Float[Array, " states"]:
         seen = belief + jnp.log(jnp.array(self.showing))[:, token]
-        moved = jax.nn.logsumexp(seen[:, None] + jnp.log(jnp.array(self.moving)), axis=0)
-        return moved - jax.nn.logsumexp(moved)
+        return normalise(jax.nn.logsumexp(seen[:, None] + jnp.log(jnp.array(self.moving)), axis=0))

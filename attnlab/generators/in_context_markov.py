@@ -36,6 +36,8 @@ _STATIONARY_FORMULAS = {
 # Nodes for each row of two tokens. From the least alpha on, predictions then have errors below
 # 0.00001 after 256 tokens.
 _NODES, _LEAST_ALPHA = 192, 0.3
+# Smaller float32 numbers may become 0, whose logarithm times no count is NaN.
+_LEAST = np.finfo(np.float32).tiny
 
 
 class TransitionCounts(NamedTuple):
@@ -135,7 +137,7 @@ class InContextMarkov(AbstractGenerator):
 
     @property
     def known_tables(self) -> Float[np.ndarray, "tables vocab vocab"]:
-        """Return the tables of the prior `known-tables`."""
+        """Return the tables of the prior `known-tables`; their entries are float32 numbers."""
         return _known_tables(self)
 
     def is_stationary(self) -> bool:
@@ -164,7 +166,7 @@ class InContextMarkov(AbstractGenerator):
 
     @property
     def _stationary_probs(self) -> Float[Array, "tables vocab"]:
-        return jax.vmap(_stationary)(jnp.asarray(self.known_tables, jnp.float32))
+        return jax.vmap(_stationary)(jnp.asarray(self.known_tables))
 
     def _row_after_stationary(self, belief: TransitionCounts) -> Float[Array, " vocab"]:
         """Return log p(next token) if the first token, too, is evidence about the table."""
@@ -215,7 +217,7 @@ class InContextMarkov(AbstractGenerator):
     def _draw_table(self, key: Key[Array, ""]) -> Float[Array, "vocab vocab"]:
         if self.prior == "known-tables":
             number = jr.randint(key, (), 0, self.table_count)
-            return jnp.asarray(self.known_tables, jnp.float32)[number]
+            return jnp.asarray(self.known_tables)[number]
         alphas = jnp.full(self.k, self.alpha)
         if self.prior == "dirichlet":
             return jr.dirichlet(key, alphas, (self.k,))
@@ -275,7 +277,8 @@ def _circulant(k: int) -> Int[np.ndarray, "row shift"]:
 def _known_tables(process: InContextMarkov) -> Float[np.ndarray, "tables vocab vocab"]:
     rng = np.random.default_rng(process.table_seed)
     size = process.table_count, process.k
-    return rng.dirichlet(np.full(process.k, process.alpha), size=size)
+    tables = rng.dirichlet(np.full(process.k, process.alpha), size=size)
+    return np.maximum(tables.astype(np.float32), _LEAST).astype(np.float64)
 
 
 def _stationary(table: Float[Array, "vocab vocab"]) -> Float[Array, " vocab"]:
@@ -283,6 +286,8 @@ def _stationary(table: Float[Array, "vocab vocab"]) -> Float[Array, " vocab"]:
 
     It has no subtractions, so that tables with very small probabilities lose no precision.
     """
+    # With a 0, states may not reach each other.
+    table = jnp.maximum(table, _LEAST)
     for state in range(len(table) - 1, 0, -1):
         into = table[:state, state] / table[state, :state].sum()
         table = table.at[:state, state].set(into)
@@ -290,7 +295,7 @@ def _stationary(table: Float[Array, "vocab vocab"]) -> Float[Array, " vocab"]:
     probs = jnp.ones(1)
     for state in range(1, len(table)):
         probs = jnp.append(probs, probs @ table[:state, state])
-    return probs / probs.sum()
+    return jnp.maximum(probs / probs.sum(), _LEAST)
 
 
 def _row_of_two(

@@ -130,6 +130,8 @@ class Induction(AbstractGenerator):
         letters, seen, agrees = belief
         # A period that the letters agree with has one fewer free letter for each repeated one.
         repeated = jnp.maximum(seen - periods, 0)
+        # After an impossible past, which agrees with no period, the softmax would be NaN.
+        agrees = agrees | ~agrees.any()
         weights = jax.nn.softmax(jnp.log(agrees) + repeated * jnp.log(self.letters))
         copied = letters[jnp.maximum(seen - periods, 0)]
         is_free = seen < periods

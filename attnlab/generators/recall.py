@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.number_text import show_positions
 from attnlab.configuration.options import Finding, OptionError, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.markov import INITIAL, TRANSITION
@@ -119,7 +120,7 @@ class Recall(AbstractGenerator):
         many = len(self.hidden_days) > 1
         yield Finding(
             "length",
-            f"Day{'s' * many} {' and '.join(map(str, self.hidden_days))}, which the table reads, "
+            f"{show_positions(self.hidden_days, 'Day')}, which the table reads, "
             f"{'lie' if many else 'lies'} before the {length} visible days. The process has "
             f"{self.horizon} days. The Bayes loss and accuracy take that into account; a length "
             f"of {self.horizon} shows all days.",
@@ -127,11 +128,8 @@ class Recall(AbstractGenerator):
 
     def rule_in_words(self, length: int) -> str:
         hidden = max(length, *self.days) - length
-        parts = [str(day - hidden) for day in self.days if day > hidden]
-        *others, last = parts or ("",)
-        sources = []
-        if parts:
-            sources.append(f"days {', '.join(others)} and {last}" if others else f"day {last}")
+        parts = [day - hidden for day in self.days if day > hidden]
+        sources = [show_positions(parts, "day")] if parts else []
         if many := len(self.days) - len(parts):
             earlier = "a day" if many == 1 else f"{many} days"
             sources.append(f"{earlier} before the visible ones")
@@ -161,13 +159,8 @@ class Recall(AbstractGenerator):
     def tables(self) -> tuple[RuleTable, ...]:
         symbols = self.vocabulary.symbols
         rows = tuple(map("".join, itertools.product(symbols, repeat=len(self.days))))
-        days = ", ".join(str(day) for day in self.days)
-        outline = Outline(
-            f"weather of day{'s' * (len(self.days) > 1)} {days}",
-            rows,
-            f"day {self.horizon + 1}",
-            symbols,
-        )
+        title = f"weather of {show_positions(self.days, 'day')}"
+        outline = Outline(title, rows, f"day {self.horizon + 1}", symbols)
         return (RuleTable("table", outline, tuple(map(tuple, self.table.tolist()))),)
 
     @property

@@ -114,7 +114,9 @@ class RecallPairs(AbstractGenerator):
         free = jnp.where(in_pairs, ~known, known & ~belief.asked)
         places_left = self.places - (seen // 2 - self.pairs)
         questions_left = (known & ~belief.asked).sum()
-        is_question = jnp.where(in_pairs, 1.0, questions_left / jnp.maximum(places_left, 1))
+        # After an impossible past there may be more questions than places.
+        share = jnp.minimum(questions_left / jnp.maximum(places_left, 1), 1.0)
+        is_question = jnp.where(in_pairs, 1.0, share)
         key = is_question * free / jnp.maximum(free.sum(), 1)
         first = self._law(key, jnp.zeros(self.values), 1 - is_question)
         # The second: the value of the key, any value if it is new, or the rest of a gap.

@@ -95,7 +95,7 @@ def prefix_table(
     """Return log p(next symbol | prefix) for every prefix of a window: see `StreamBelief`.
 
     By Bayes' rule p(next | prefix) = p(prefix, next) / p(prefix), where both are sums of p(window)
-    over the symbols not seen. Rows of impossible prefixes are NaN.
+    over the symbols not seen. Rows of impossible prefixes are -inf.
     """
     symbols = rule.shape[1]
     rows = []
@@ -103,12 +103,12 @@ def prefix_table(
     while prefixes <= distribution.size:
         joint = distribution.reshape(prefixes, -1).sum(axis=1).reshape(-1, symbols)
         likely = joint.sum(axis=1, keepdims=True)
-        rows.append(joint / np.where(likely > 0, likely, np.nan))
+        rows.append(joint / np.where(likely > 0, likely, 1))
         prefixes *= symbols
     with np.errstate(divide="ignore"):
-        return np.log(
-            np.concatenate([*rows, np.where(distribution[:, None] > 0, rule, np.nan)])
-        ).astype(np.float32)
+        return np.log(np.concatenate([*rows, np.where(distribution[:, None] > 0, rule, 0)])).astype(
+            np.float32
+        )
 
 
 def hidden_past(deciding: Collection[int], length: int) -> Iterator[Finding]:

@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import options_of
+from attnlab.configuration.options import default_of, options_of
+from attnlab.inspection.strategies import has_references
 from attnlab.inspection.what_happened import (
     DIVERGES,
     LEARNED,
@@ -14,14 +15,14 @@ from attnlab.inspection.what_happened import (
     adds_up,
     is_like_linear,
 )
-from attnlab.models import LinearOptions, TransformerOptions
+from attnlab.models import AbstractModelOptions, LinearOptions, TransformerOptions
 from attnlab.positions import Learned, Scalar
 from attnlab.training.experiment import Experiment
-from attnlab.training.optimisers import WarmUpCosine
 
-# Times as many steps, a fraction of the learning rate, and the settings for fresh sequences.
-_LONGER, _SLOWER = 4, 0.1
-_BATCH, _STEPS = 256, 2_000
+# Times as many steps, a fraction of the learning rate, and the least batch instead of a full one.
+_LONGER, _SLOWER, _BATCH = 4, 0.1, 256
+# From this share on that the best linear predictor learns, an MLP has hardly anything to add.
+_NEARLY_LINEAR = 0.97
 # A share of attention below which more heads may help, and the most heads that are proposed.
 _SCATTERED, _MOST_HEADS = 0.8, 8
 
@@ -66,14 +67,13 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         experiment.model,
         experiment.generator.position_word,
     )
-    options = options_of(model)
     if not experiment.generator.has_loss_mask() and _trains_something_else(experiment):
-        mask = {"mask": "causal"} if "mask" in options else {}
+        mask = {"mask": "causal"} if getattr(model, "mask", "") == "published" else {}
         yield Advice(
             f"last {word} only",
             f"Train the last {word} only",
             f"Only the prediction of the last {word} is tested, but this loss also trains others.",
-            _changed(experiment, mask, loss="last", readout="last", scheduled_sampling=0.0),
+            _changed(experiment, mask, loss="last", readout="last"),
         )
     if happened.problem == DIVERGES:
         rate = max(
@@ -85,37 +85,39 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
             "Training made the loss worse: its steps are too large.",
             _changed(experiment, learning_rate=float(f"{rate:.2g}")),
         )
-    start = {}
+    start, reasons = {}, []
     if getattr(model, "initialisation", "") == "published":
         start["initialisation"] = "scaled"
+        reasons.append("Large initial weights take many steps to unlearn.")
     if isinstance(getattr(model, "position", None), Scalar):
         start["position"] = Learned()
+        reasons.append("A single number hardly distinguishes positions.")
     if start:
-        yield Advice(
-            "learned positions",
-            "Train with learned positions",
-            "Large initial weights freeze the attention, and a single number hardly distinguishes "
-            "positions.",
-            _changed(experiment, start),
-        )
+        what = "learned positions" if "position" in start else "scaled initial weights"
+        yield Advice(what, f"Train with {what}", " ".join(reasons), _changed(experiment, start))
     if training.data == "fixed" and (happened.problem == OVERFITS or training.batch_mode == "full"):
         memorises = "The model memorises its training sequences. Fresh ones never repeat."
         whole = "Every step uses the same sequences. Fresh ones show more of the rule."
+        batches: dict[str, Any] = {}
+        if training.batch_mode == "full":
+            batches = {"batch_mode": "minibatch", "batch": max(_BATCH, training.batch)}
         yield Advice(
             "fresh sequences",
             "Train on fresh sequences",
             memorises if happened.problem == OVERFITS else whole,
-            _changed(
-                experiment,
-                data="fresh",
-                split="independent",
-                batch_mode="minibatch",
-                batch=max(_BATCH, training.batch),
-                steps=max(_STEPS, training.steps),
-                schedule=WarmUpCosine(),
-            ),
+            _changed(experiment, data="fresh", split="independent", **batches),
         )
     only_adds = adds_up(model) or isinstance(model, LinearOptions)
+    is_transformer = isinstance(model, TransformerOptions)
+    if has_references(experiment.generator) and (
+        only_adds or (is_transformer and model.layers == 1)
+    ):
+        yield Advice(
+            "two layers",
+            "Train a transformer with two layers",
+            "Each sequence has its own rule. A second layer can look up what the first one found.",
+            dataclasses.replace(experiment, model=_as_transformer(model, layers=2)),
+        )
     if happened.problem == STILL_FALLING and not (only_adds and is_like_linear(happened)):
         most = int(options_of(training)["steps"].bounds[1])
         steps = min(_LONGER * training.steps, most)
@@ -125,13 +127,14 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
             "The loss was still falling at the end.",
             _changed(experiment, steps=steps),
         )
-    if only_adds:
+    if only_adds and (happened.linear is None or happened.linear < _NEARLY_LINEAR):
         yield Advice(
             "transformer",
             "Train a transformer with an MLP",
             "This model adds up what each token says. An MLP can combine several tokens.",
             dataclasses.replace(
-                experiment, model=TransformerOptions(heads=getattr(model, "heads", 1))
+                experiment,
+                model=_as_transformer(model, mlp_width=default_of(TransformerOptions, "mlp_width")),
             ),
         )
     wanted = len(happened.informative)
@@ -165,3 +168,14 @@ def _changed(
         model=dataclasses.replace(options, **(model or {})),
         training=dataclasses.replace(experiment.training, **training),
     )
+
+
+def _as_transformer(model: AbstractModelOptions, **changes: Any) -> TransformerOptions:
+    """Return a transformer with changed options, and the model's own values of all others."""
+    if isinstance(model, TransformerOptions):
+        return dataclasses.replace(model, **changes)
+    offered = options_of(TransformerOptions)
+    own = {name: getattr(model, name) for name in options_of(model) if name in offered}
+    if "d_attn" in own:
+        own["d_attn"] = min(own["d_attn"], int(offered["d_attn"].bounds[1]))
+    return TransformerOptions(**{"heads": 1, "mlp_width": 0, **own, **changes})

@@ -42,7 +42,8 @@ class BeliefGap(NamedTuple):
     """The gap of a model to the floor in nats per token, in two parts, with standard errors.
 
     gap = `not_represented` + `not_used`: the gap of predictions from the probed belief, and the
-    rest. The rest is negative if the model predicts better than the probed belief.
+    rest. The rest is negative if the model predicts better than the probed belief; then the gap has
+    no such two parts.
     """
 
     floor: float
@@ -52,6 +53,11 @@ class BeliefGap(NamedTuple):
     not_represented_stderr: float
     not_used: float
     not_used_stderr: float
+
+    @property
+    def beats_probe(self) -> bool:
+        """Whether the model predicts better than the probed belief, by over two standard errors."""
+        return self.not_used < -2 * self.not_used_stderr
 
 
 @fixed_numerics()

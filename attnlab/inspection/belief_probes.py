@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, choose_one_of, options_of, present
@@ -168,12 +168,14 @@ class BeliefProbes(NamedTuple):
         sites: One probe for each site, in the order of computation.
         all_sites: The probe of the activations of all sites side by side.
         controls: R² of the same target from what needs no training: see `ProbeSetup`.
+        untrained_all_sites: R² of all sites side by side before training.
 
     """
 
     sites: tuple[SiteProbe, ...]
     all_sites: ProbeResult
     controls: Mapping[str, Score]
+    untrained_all_sites: Score
 
 
 NEXT_TOKEN, LAST_TOKEN, RECENT, SHUFFLED, BEST = (
@@ -197,6 +199,7 @@ class ProbeSetup(NamedTuple):
             For hidden states also R² of the exact belief: it is their mean given the tokens, so
             that no function of the tokens has a higher one on average.
         untrained: R² of the untrained model by site.
+        repeated: Whether a token of `test` ends a past that `train` has, too.
 
     """
 
@@ -205,10 +208,18 @@ class ProbeSetup(NamedTuple):
     targets: tuple[Targets, Targets]
     controls: Mapping[str, Score]
     untrained: Mapping[str, Score]
+    repeated: Bool[np.ndarray, "sequences length"]
 
     def probe(self, train: Rows, test: Rows) -> ProbeResult:
         """Fit a probe to activations of `train`, and score it on those of `test`."""
         return probe((train, self.targets[0]), (test, self.targets[1]))
+
+    def score_of_new(self, found: ProbeResult) -> Score:
+        """Return the score at tokens after pasts that were not fitted; NaN if these are few."""
+        new = ~self.repeated
+        if new.sum() < _FEWEST:
+            return Score(np.nan, np.nan, np.nan)
+        return score(found.predicted[new][:, None], self.targets[1][new][:, None])
 
 
 def sequences_for(model: AbstractModel, length: int) -> int:
@@ -224,6 +235,17 @@ def sequences_for(model: AbstractModel, length: int) -> int:
     shapes = jax.tree.leaves(eqx.filter_eval_shape(residual, model, tokens))
     numbers = 2 * sum(shape.size for shape in shapes)
     return max(_FEWEST, min(SEQUENCES, _MOST_NUMBERS // max(numbers, 1)))
+
+
+def past_numbers(
+    sequences: Int[np.ndarray, "sequences length"],
+) -> Int[np.ndarray, "length sequences"]:
+    """Return a number for the past up to each token; at a position, equal pasts have equal ones."""
+    numbers, vocab = [np.zeros(len(sequences), int)], sequences.max() + 1
+    for tokens in sequences.T:
+        # Pasts are equal if the pasts before the last token and the last tokens are.
+        numbers.append(np.unique(numbers[-1] * vocab + tokens, return_inverse=True)[1])
+    return np.stack(numbers[1:])
 
 
 def prepare_probes(
@@ -256,7 +278,10 @@ def prepare_probes(
     both = belief_data(process, length, seed=experiment.seed, size=2 * size)
     train = jax.tree.map(lambda part: part[:size], both)
     test = jax.tree.map(lambda part: part[size:], both)
-    setup = ProbeSetup(train, test, (targets_of(train, target), targets_of(test, target)), {}, {})
+    targets = targets_of(train, target), targets_of(test, target)
+    pasts = past_numbers(both.sequences)
+    repeated = np.stack([np.isin(at[size:], at[:size]) for at in pasts], axis=1)
+    setup = ProbeSetup(train, test, targets, {}, {}, repeated)
     vocab, rows = process.vocabulary.size, _activations_of(setup, model)
     last = [part[model.sites[-1]] for part in rows]
     shuffled = (np.roll(part, 1, axis=0) for part in setup.targets)
@@ -314,4 +339,5 @@ def probe_beliefs(
 
     """
     setup = prepare_probes(experiment, target, size)
-    return BeliefProbes(probe_sites(setup, model), probe_all_sites(setup, model), setup.controls)
+    trained, untrained = (probe_all_sites(setup, each) for each in (model, build_model(experiment)))
+    return BeliefProbes(probe_sites(setup, model), trained, setup.controls, untrained.score)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.number_text import show_percent, show_positions
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import predicted_count
 from attnlab.models import AbstractModelOptions, AttentionOptions, Trace, TransformerOptions
@@ -154,7 +154,7 @@ def happened_in(
     process, training = experiment.generator, experiment.training
     # With several predicting queries there is no single row.
     has_row = bool(trace.attention) and not process.has_loss_mask()
-    return what_happened(
+    happened = what_happened(
         tests,
         baselines,
         vocab=process.vocabulary.size,
@@ -165,6 +165,9 @@ def happened_in(
         losses=losses,
         last_step=training.steps,
     )
+    # Fresh sequences cannot be memorised: their loss is below the floor by chance.
+    is_chance = happened.problem == OVERFITS and training.data == "fresh"
+    return happened._replace(problem="") if is_chance else happened
 
 
 def _compared(test: Evaluation, other: Best, floor: Best) -> str:
@@ -284,9 +287,16 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
     heads, informative = "", happened.informative
     if len(informative) <= _MOST_POSITIONS and max(happened.own) > happened.attended + 0.005:
         heads = f" (best head for each: {', '.join(map(show_percent, happened.own))})"
-    these = _informative(happened, word)
+    these = show_positions(informative, word)
     if _is_like_even(happened):
-        yield f"Attention{where} is no higher on {these} than on the others{heads}."
+        here = happened.attended / len(informative)
+        there = (1 - happened.attended) / (len(informative) / happened.even - len(informative))
+        here, there = show_percent(here), show_percent(there)
+        is_higher = happened.attended > happened.even and here != there
+        how, shares = (
+            ("hardly", f": {here} against {there} per {word}") if is_higher else ("no", "")
+        )
+        yield f"Attention{where} is {how} higher on {these} than on the others{shares}{heads}."
         return
     share = "> 99 %" if 0.99 < happened.attended < 1 else show_percent(happened.attended)
     yield f"{share} of the attention{where} is on {these}{heads}."
@@ -295,7 +305,7 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
 def _missing(
     happened: WhatHappened, model: AbstractModelOptions, learning_rate: float | None, word: str
 ) -> Iterator[str]:
-    learned, linear = happened.learned, happened.linear
+    learned, linear, informative = happened.learned, happened.linear, happened.informative
     if learned is None or happened.step == 0:
         return
     if happened.problem == DIVERGES:
@@ -314,12 +324,12 @@ def _missing(
         return
     elif happened.problem == STILL_FALLING:
         yield "The loss was still falling at the end: try more `steps`."
-    elif linear is not None and adds_up(model) and is_like_linear(happened):
+    elif linear is not None and informative and adds_up(model) and is_like_linear(happened):
         yield (
             f"The best linear predictor learns {show_percent(linear)}. To learn more, a model "
             f"must combine {word}s, for example in an MLP, which this one lacks."
         )
-    elif happened.attended is None or not happened.informative:
+    elif happened.attended is None or not informative:
         return
     elif happened.attended >= _FOUND and not _is_like_even(happened):
         yield f"It attends to the right {word}s, but does not yet combine them as well as possible."
@@ -347,8 +357,3 @@ def adds_up(model: AbstractModelOptions) -> bool:
     if isinstance(model, TransformerOptions):
         return model.layers == 1 and model.mlp_width == 0
     return isinstance(model, AttentionOptions)
-
-
-def _informative(happened: WhatHappened, word: str) -> str:
-    *first, last = map(str, happened.informative)
-    return f"{word}s {', '.join(first)} and {last}" if first else f"{word} {last}"

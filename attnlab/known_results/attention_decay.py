@@ -8,7 +8,7 @@ import numpy as np
 
 from attnlab.generators import Mess3
 from attnlab.inspection import attention_by_distance, predicted_decay
-from attnlab.known_results.entry import Check, KnownResult
+from attnlab.known_results.entry import SHARE, Check, KnownResult
 from attnlab.models import AbstractModel
 from attnlab.training.experiment import Setup
 from attnlab.training.presets import PRESETS
@@ -45,6 +45,7 @@ RESULT = KnownResult(
     ),
     checks=(_follows(_NEAR), _follows(_FAR)),
     metrics=MappingProxyType({_DEVIATION: deviation_from_theory}),
+    bounds=MappingProxyType({_DEVIATION: SHARE}),
     predicted="a state moves to each of the others with probability x, and emits its own letter "
     "with probability a. With x = 0.05, attention falls by the factor 0.85 with each token, "
     "for any a. Equal attention to all earlier tokens would deviate by 0.178.",

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import CausalTree
-from attnlab.known_results.entry import Check, KnownResult
+from attnlab.known_results.entry import SHARE, Check, KnownResult
 from attnlab.models import AbstractModel, TransformerOptions
 from attnlab.training.experiment import Experiment, Setup
 from attnlab.training.steps import Training
@@ -66,6 +66,7 @@ RESULT = KnownResult(
         Check("The loss is at most 0.02 nats above the floor.", _LABEL, "excess", most=0.02),
     ),
     metrics=MappingProxyType({_PARENTS: parents_found}),
+    bounds=MappingProxyType({_PARENTS: SHARE}),
     predicted="the parent of position t is position t / 2, rounded down. A head of the first layer "
     "should attend there.",
     differs="The paper trains one head, the layers one after the other. Here two heads are trained "

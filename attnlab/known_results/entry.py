@@ -15,6 +15,8 @@ AGREES, DISAGREES, OPEN = "agrees", "disagrees", "undecided"
 # The value of each measure by seed, for each setting of a known result.
 Numbers = Mapping[str, Mapping[str, Mapping[int, float]]]
 _HALF = 0.5
+# The bounds of a share.
+SHARE = (0.0, 1.0)
 # Turns the values of a metric, in the order of steps, into one number.
 OverTraining = Callable[[list[float]], float]
 
@@ -71,13 +73,16 @@ class Verdict(NamedTuple):
     says: str
 
 
-def verdict_on(check: Check, of: Numbers) -> Verdict:
+def verdict_on(
+    check: Check, of: Numbers, bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> Verdict:
     """Return the verdict on a claim: whether most runs lie in the claimed range.
 
     Let s be the share of all runs of the setting, over all seeds, in the range. The claim agrees
     if Wilson's 95 % interval of s is above 1/2, and disagrees if it is below 1/2. Otherwise it is
     undecided. The rule holds for numbers of any distribution, so a few stuck runs among many
-    do not mislead it. With five seeds all must be inside to agree.
+    do not mislead it. With five seeds all must be inside to agree. The interval of the mean is cut
+    at `bounds`, beyond which the measure has no values.
 
     References:
         Wilson (1927), "Probable inference, the law of succession, and statistical inference".
@@ -89,7 +94,9 @@ def verdict_on(check: Check, of: Numbers) -> Verdict:
     share = wilson_interval(within, len(numbers))
     low, high = share.ends
     says = AGREES if low > _HALF else DISAGREES if high < _HALF else OPEN
-    return Verdict(check, numbers, student_interval([*numbers.values()]), within, share, says)
+    low, high = bounds if not check.minus else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    mean = student_interval([*numbers.values()]).within(low, high)
+    return Verdict(check, numbers, mean, within, share, says)
 
 
 def overall(verdicts: Iterable[Verdict]) -> str:
@@ -138,6 +145,7 @@ class KnownResult:
         checkpoints: Steps at which they are computed too.
         over_training: How the number of a run follows from a metric's values at these steps, by
             metric; by default it is the last value.
+        bounds: The least and the largest value that a metric can have, if there are any.
         published: The published number of the first claim's measure, by setting, where the claims
             have none.
         plots: Yields the plots of a run. Those of the first run of the first setting are
@@ -158,6 +166,7 @@ class KnownResult:
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     checkpoints: tuple[int, ...] = ()
     over_training: Mapping[str, OverTraining] = dataclasses.field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     plots: Callable[[RunSummary], Iterable[Plot]] = lambda _: ()
     predicted: str = ""
@@ -215,7 +224,9 @@ class KnownResult:
 
     def verdicts(self, of: Numbers) -> tuple[Verdict, ...]:
         """Return the verdict on every claim."""
-        return tuple(verdict_on(check, of) for check in self.checks)
+        bounds = {"accuracy": SHARE, "exact_match": SHARE, **self.bounds}
+        none = -math.inf, math.inf
+        return tuple(verdict_on(each, of, bounds.get(each.measure, none)) for each in self.checks)
 
     def _number(self, result: RunSummary, measure: str) -> float | None:
         if measure in result.metrics:

@@ -1,6 +1,7 @@
 """Grokking: a model memorises sums modulo p long before it can add."""
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import cast
@@ -13,7 +14,7 @@ from jaxtyping import Float
 
 from attnlab.configuration.options import present
 from attnlab.inspection.fourier import fourier_circle, fourier_power
-from attnlab.known_results.entry import Check, KnownResult, Plot
+from attnlab.known_results.entry import SHARE, Check, KnownResult, Plot
 from attnlab.models import AbstractModel
 from attnlab.models.transformer import Transformer
 from attnlab.runs.run_summary import RunSummary
@@ -153,6 +154,7 @@ RESULT = KnownResult(
     ),
     checkpoints=_STEPS,
     over_training=MappingProxyType({_DELAY: delay}),
+    bounds=MappingProxyType({_DELAY: (0.0, math.inf), _FOURIER: SHARE, _NEW: SHARE}),
     plots=plots,
     predicted="a + b is b + a, so a pair that was trained in the other order is easier. Before a "
     "model can add, only such pairs come out right.",

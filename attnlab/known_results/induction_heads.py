@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from types import MappingProxyType
 
 import numpy as np
@@ -10,7 +11,7 @@ from attnlab.inspection import probs_by_query
 from attnlab.inspection.ablation import ablated_loss
 from attnlab.inspection.head_scores import head_scores, role_of
 from attnlab.inspection.strategies import expected_loss, references_of
-from attnlab.known_results.entry import Check, KnownResult
+from attnlab.known_results.entry import SHARE, Check, KnownResult
 from attnlab.models import AbstractModel, TransformerOptions
 from attnlab.positions import Rotary
 from attnlab.training.experiment import Setup
@@ -124,6 +125,7 @@ RESULT = KnownResult(
     ),
     checkpoints=tuple(range(0, _TWO.training.steps, _EVERY)),
     over_training=MappingProxyType({_APART: _steps_apart}),
+    bounds=MappingProxyType({_MATCH: SHARE, _APART: (0.0, math.inf)}),
     differs="The paper trains language models on text. Here random letters repeat.",
     tuned_on=(0, 1, 2, 3, 4),
 )

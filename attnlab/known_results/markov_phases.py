@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from types import MappingProxyType
 from typing import cast
 
@@ -94,8 +95,10 @@ RESULT = KnownResult(
     metrics=MappingProxyType({_LATE: late_excess, _AT_UNIGRAM: is_at_unigram}),
     checkpoints=tuple(range(0, _START.training.steps, _EVERY)),
     over_training=MappingProxyType({_AT_UNIGRAM: _steps}),
+    bounds=MappingProxyType({_LATE: (0.0, math.inf), _AT_UNIGRAM: (0.0, _START.training.steps)}),
     predicted="after 24 tokens the unigram has a loss of 0.5814 nats, the bigram 0.5144, which is "
-    "the floor. With long contexts, the floor tends to 1/2 + … + 1/k nats for k symbols, here 0.5.",
+    "the floor. With ever longer contexts, the floor falls to the mean entropy rate of the tables, "
+    "0.481 nats for 2 symbols. After 64 tokens it is 0.495.",
     differs="The paper has sequences of 100 tokens and positions relative to the query. Here they "
     "have 64 tokens and learned positions. Models are compared every 50 steps.",
     tuned_on=(0,),

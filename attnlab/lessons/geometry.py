@@ -12,6 +12,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
+from attnlab.configuration.options import OptionError
 from attnlab.positions import (
     AbstractInputPosition,
     AbstractPosition,
@@ -132,10 +133,15 @@ def fit_shift(rows: Rows, shift: int) -> Shift:
 def shift_rotation(position: Sinusoidal, rows: Rows, shift: int) -> Shift:
     """Return M(shift) by its formula: each pair (sin, cos) turns by shift / base^(2i/d).
 
-    By the addition theorems M maps the row of every t to the row of t + shift. `rows` have even
-    width: the last sine of an odd width has no cosine.
+    By the addition theorems M maps the row of every t to the row of t + shift.
+
+    Raises:
+        OptionError: If the width of `rows` is odd.
     """
     width = rows.shape[1]
+    if width % 2:
+        problem = "odd, so the last sine has no cosine to turn with"
+        raise OptionError("width", width, problem, "Choose an even width, or use `fit_shift`")
     angle = shift / position.base ** np.asarray(position.exponents(width), dtype=np.float64)
     matrix = np.diag(np.cos(angle))
     sines, cosines = np.arange(0, width, 2), np.arange(1, width, 2)

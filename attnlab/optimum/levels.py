@@ -106,7 +106,8 @@ def advance_beliefs(
     log_probs, after = in_blocks(_advance_block, generator, beliefs)
     next_probs = np.exp(np.asarray(log_probs, dtype=np.float64))
     after = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), after)
-    return next_probs / next_probs.sum(axis=1, keepdims=True), _joined(after, _split(beliefs)[1])
+    total = next_probs.sum(axis=1, keepdims=True)
+    return next_probs / np.where(total > 0, total, 1), _joined(after, _split(beliefs)[1])
 
 
 def in_blocks(function: Callable[..., PyTree], generator: AbstractGenerator, beliefs: PyTree):

@@ -59,6 +59,7 @@ def _entropies(
 
     `joint` has a row for each belief before the first token: p(belief and state).
     """
+    joint = joint[joint.sum(axis=1) > 0]
     while len(joint) <= _MOST_BELIEFS:
         check_in()
         probability = joint.sum(axis=1)

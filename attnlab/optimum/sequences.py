@@ -42,7 +42,7 @@ def predictives(
 ) -> Float[np.ndarray, "size queries vocab"]:
     """Return p(token t | the t tokens before it) of every sequence, for t from 0 to the length.
 
-    Rows after an impossible token are NaN.
+    Rows after an impossible token have no meaning.
     """
     # An appended token, whatever it is, adds the row that predicts it from the visible tokens.
     longer = np.concatenate([sequences, np.zeros_like(sequences[:, :1])], axis=1)
@@ -72,7 +72,7 @@ class Weighted(NamedTuple):
 
     `probs[s, t]` is p(token t | the tokens before it in sequence s). Weights sum to 1: exact
     probabilities if `exact`, otherwise one over the number of sampled sequences. Rows after an
-    impossible token are NaN.
+    impossible token have no meaning.
     """
 
     tokens: Int[np.ndarray, "sequences length"]

@@ -155,12 +155,14 @@ def _to_text(value: Any) -> str:
 
 
 def is_link(query: Mapping[str, str]) -> bool:
-    """Return whether a query string describes an experiment."""
-    return _VERSION in query
+    """Return whether a query string has a version, a setting or part of a lesson."""
+    return len(_no_settings(query)) < len(query)
 
 
 def from_query(query: Mapping[str, str]) -> Link:
     """Return the contents of a link. A missing key means the default of the link's version.
+
+    A query without version has the newest one.
 
     Raises no error: each rejected value becomes the current default, and adds a notice.
 
@@ -170,7 +172,7 @@ def from_query(query: Mapping[str, str]) -> Link:
     >>> link.notices
     ('`d_attn` is 1000: more than the cap of 128. Choose a whole number from 1 to 128.',)
     """
-    if query.get(_VERSION) not in DEFAULTS:
+    if query.get(_VERSION, LINK_VERSION) not in DEFAULTS:
         notice = f"This attnlab reads links up to version {LINK_VERSION}; the defaults are used."
         return Link(Experiment(), Lesson(), (notice,), _no_settings(query))
     if sum(map(len, query.values())) > _MOST_CHARACTERS:
@@ -194,7 +196,7 @@ class _Reading:
 
     def __init__(self, query: Mapping[str, str]):
         self._query = query
-        self._defaults = DEFAULTS[query[_VERSION]]
+        self._defaults = DEFAULTS[query.get(_VERSION, LINK_VERSION)]
         self._known = {_VERSION}
         self.notices: list[str] = []
 

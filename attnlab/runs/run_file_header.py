@@ -91,14 +91,16 @@ def _change(step: Any, *options: Any) -> Change:
 
 def _evaluation(numbers: list[Any]) -> Evaluation:
     for number in numbers:
-        if type(number) not in (int, float) or not math.isfinite(number):
+        # None is a number that was infinite or NaN.
+        if number is not None and (type(number) not in (int, float) or not math.isfinite(number)):
             raise RunFileError(
                 f"A test in this run file has {quoted(number)} instead of a finite number."
             )
     # At most six numbers, which is checked below.
-    evaluation = Evaluation(*map(float, numbers))  # pyright: ignore[reportArgumentType]
-    # An excess may be below 0, by chance.
-    least = min(*evaluation[:4], evaluation.excess_stderr or 0.0)
-    if len(numbers) not in (4, 6) or least < 0 or evaluation.accuracy > 1:
+    figures: Any = [math.nan if n is None else float(n) for n in numbers]
+    evaluation = Evaluation(*figures)
+    # An excess may be below 0, by chance. NaN is not less than anything.
+    is_negative = any(n < 0 for n in (*evaluation[:4], evaluation.excess_stderr or 0.0))
+    if len(numbers) not in (4, 6) or is_negative or evaluation.accuracy > 1:
         raise RunFileError("A test in this run file has impossible numbers.")
     return evaluation

@@ -66,7 +66,8 @@ def to_bytes(run: Run) -> bytes:
         "sha256": _NO_CHECKSUM,
         "experiment": json.loads(to_json(run.experiment)),
         "tests": [
-            [step, *(number for number in test[:6] if number is not None)]
+            # JSON has no infinite numbers and no NaN.
+            [step, *(n if math.isfinite(n) else None for n in test[:6] if n is not None)]
             for step, test in history.tests
         ],
         "checkpoints": [step for step, _ in history.checkpoints],

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_measured, show_positions
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Finding, OptionError, fields, options_of
 from attnlab.models import AbstractModelOptions, parameter_count
@@ -27,6 +27,7 @@ _WORK_A_SECOND, _MOST_AT_ONCE = 1e9, 100
 # Batches with fewer pairs of positions fit in any case; tracing a model takes time.
 _FEW_PAIRS = 2**20
 _ELSEWHERE = "or run attnlab on your own machine, where the cap is higher"
+_FEWER = f"Choose fewer values or seeds, {_ELSEWHERE}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,10 +134,8 @@ def check_comparison(experiments: Sequence[Experiment], limits: Limits, *, seeds
 
     This does not check each experiment, as `check_limits` does.
     """
-    runs, remedy = len(experiments) * seeds, f"Choose fewer values or seeds, {_ELSEWHERE}"
-    if runs > limits.runs:
-        problem = f"more than the cap of {limits.runs:,} on this server"
-        raise OptionError("runs", runs, problem, remedy)
+    runs = len(experiments) * seeds
+    check_runs(runs, limits)
     if limits.work < math.inf:
         asked = seeds * sum(map(work, experiments))
         if asked > limits.work:
@@ -144,7 +143,14 @@ def check_comparison(experiments: Sequence[Experiment], limits: Limits, *, seeds
                 f"together about {asked:.1e} multiplications, more than the cap of "
                 f"{limits.work:.1e} on this server"
             )
-            raise OptionError("runs", runs, problem, remedy)
+            raise OptionError("runs", runs, problem, _FEWER)
+
+
+def check_runs(runs: int, limits: Limits) -> None:
+    """Raise `OptionError` for too many compared runs."""
+    if runs > limits.runs:
+        problem = f"more than the cap of {limits.runs:,} on this server"
+        raise OptionError("runs", runs, problem, _FEWER)
 
 
 def check_limit(name: str, value: Any, limits: Limits) -> None:
@@ -308,12 +314,12 @@ def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> 
     word = experiment.generator.position_word
     seen = experiment.model.sees(position, experiment.length)
     if len(seen) < experiment.length:
-        places = ", ".join(str(index + 1) for index in seen)
+        places = show_positions((index + 1 for index in seen), word)
         remedy = ", or change the `mask`" if "mask" in options else ""
         yield Finding(
             "readout",
             f"The prediction is read out at {word} {position + 1}, where the model sees only "
-            f"{word} {places}. Read out at the other end{remedy}.",
+            f"{places}. Read out at the other end{remedy}.",
         )
     known = reachable is not None and reachable.nll > best.nll + 1e-3
     if not experiment.model.sees_order() and known and len(seen) > 1:

@@ -11,7 +11,12 @@ import streamlit as st
 from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.lesson_controls import draw_lesson
-from attnlab.ui.controls.link_bar import complete_address, draw_unknown, follow_address
+from attnlab.ui.controls.link_bar import (
+    complete_address,
+    draw_notices,
+    draw_unknown,
+    follow_address,
+)
 from attnlab.ui.core.display import (
     BELIEFS_PAGE,
     INSPECT_PAGE,
@@ -72,6 +77,8 @@ def run_shell() -> None:
             keep_form()
         of_page = _OF_ADDRESS.get(page.url_path, {})
         others, above = follow_address(has_own_settings=is_lesson, **of_page), st.container()
+        with above:
+            draw_notices()
         session().charts = {}
         draw_lesson()
         _close_sidebar_of_phones(page.url_path, is_new=is_new)

@@ -5,8 +5,9 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.inspection import TARGETS
+from attnlab.inspection import TARGETS, BeliefGap
 from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.ui.beliefs import gap_panel
 from tests.app.conftest import APP
 
 PAGE = "pages/beliefs.py"
@@ -71,9 +72,13 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     (fitted,) = (each for each in app.caption if "Probes are fitted on 1,000" in each.value)
     # Three sites of width 8, at four positions of 2,000 sequences.
     assert "take 0.8 MB" in fitted.proto.help
-    assert "A probe of all activations together reaches R²" in texts(app)
+    together = (
+        r"A probe of all activations together reaches R² 0[^;]+; before training, it reaches 0"
+    )
+    assert re.search(together, texts(app))
+    assert "% of the pasts in these were also fitted." in texts(app)
     values = {each.label: float(each.value.split()[0]) for each in app.metric}
-    parts = values["not represented (nats)"] + values["represented, not used (nats)"]
+    parts = values["not found by the probe (nats)"] + values["known, but not used (nats)"]
     assert values["gap to the floor (nats)"] == pytest.approx(parts, abs=2e-4)
     (steered,) = [each.value for each in app.table if "to exact belief" in each.value]
     assert "to exact belief, evenly spaced" in steered
@@ -99,12 +104,19 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
 
 
 @pytest.mark.slow
-def test_five_states_with_noise_and_every_target(app):
+def test_five_states_with_noise_and_every_target(app, monkeypatch):
+    # A model that predicts better than the belief that the probe finds.
+    better = BeliefGap(0.5, 0.01, 0.001, 0.03, 0.001, -0.02, 0.001)
+    monkeypatch.setattr(gap_panel, "belief_gap", lambda *_: better)
     app.session_state["belief_position"] = 9
     app = trained(app, generator="rrxor", rrxor_noise=0.1, model="gru", gru_hidden_size=4)
     assert app.select_slider(key="belief_position").value == "all"
     assert app.session_state["session"].run.snapshot().experiment.generator.noise == 0.1
-    assert any(each.label == "gap to the floor (nats)" for each in app.metric)
+    values = {each.label: each.value for each in app.metric if "(nats)" in each.label}
+    assert next(iter(values)) == "gap to the floor (nats)"
+    assert values["used, but not found (nats)"].startswith("0.02")
+    assert "known, but not used (nats)" not in values
+    assert "The model predicts better than the belief that the probe finds." in texts(app)
     assert "of 5 dimensions" in texts(app)
     corners = app.multiselect(key="belief_corners")
     corners.set_value(corners.options[:3])

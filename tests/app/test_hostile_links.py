@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnlab.configuration.options import options_of
 from attnlab.runs.link_defaults import LINK_VERSION
-from attnlab.runs.links import control_key, from_query
+from attnlab.runs.links import control_key, from_query, is_link
 from attnlab.runs.option_texts import experiment_parts
 from tests.pages import PAGES
 
@@ -85,6 +85,8 @@ def _ways_to_draw(page: str) -> dict[str, dict[str, str]]:
 def test_no_parameter_of_a_page_breaks_it(page):
     ways = _ways_to_draw(page)
     assert ways or page not in ("step_by_step", "the_bottleneck")
+    # An address with controls of the page alone is no link to settings.
+    assert not is_link(dict.fromkeys(ways, ""))
     for needed in {tuple(needed.items()) for needed in ways.values()}:
         drawn = [key for key, way in ways.items() if tuple(way.items()) == needed]
         for first in range(0, len(_HOSTILE), _STRIDE):

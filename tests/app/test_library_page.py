@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from attnlab.generators import HiddenMarkov
 from attnlab.runs.library import Library, Query
 from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.runs.links import to_query
 from attnlab.runs.storage import to_bytes
 from attnlab.ui.core.server import work_queue
 from attnlab.ui.library.place import _taken_in
@@ -263,6 +264,17 @@ class TestContinue:
         app.run()
         assert "continue_run" not in [button.key for button in app.button]
         assert interrupted.count() == 2
+
+    def test_the_finished_run_of_the_settings_is_shown_beside_it(self, interrupted, app):
+        stored = run_of(seed=6)
+        interrupted.keep(result_of(seed=6, run=stored))
+        app.query_params.update(to_query(stored.experiment))
+        app.run()
+        assert app.session_state["session"].run.snapshot().state == "done"
+        assert "continue_run" in [button.key for button in app.button]
+        # Reset leads to the same settings, untrained.
+        app.button(key="run_reset").click().run()
+        assert app.run().session_state["session"].run.snapshot().state == "idle"
 
     def test_dismissed_it_does_not_come_back(self, interrupted, app, page):
         app.run().button(key="continue_dismiss").click().run()

@@ -3,12 +3,14 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnlab.generators import NDays
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.form_state import OWN_SETTINGS
 from tests.app.conftest import APP
 from tests.app.lessons import open_page
+from tests.pages import PAGES
 
 
 def _page():
@@ -211,3 +213,17 @@ def test_a_link_that_cannot_run_here_can_be_mended(app, monkeypatch):
     assert app.slider(key="length").value == 12
     assert not app.error
     assert _address(app)["length"] == "12"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_a_link_without_version_is_read_like_the_newest_on_every_page(page):
+    asked = {"generator": "ndays", "length": "20", "d_attn": "1000"}
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.query_params.update(asked)
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    assert [app.session_state[key] for key in asked] == ["ndays", 20, 6]
+    assert to_query(Experiment(NDays(), length=20)).items() <= _address(app).items()
+    assert "d_attn" not in _address(app)
+    assert any("`d_attn` is 1000" in warning.value for warning in app.warning)

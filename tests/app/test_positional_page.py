@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from attnlab.configuration.options import options_of
 from attnlab.positions import POSITIONS
 from attnlab.ui.lessons.encoding_panel import IN_THE_RUN, VIEWS
 from attnlab.ui.lessons.kit import steps
@@ -51,6 +52,20 @@ def test_a_shift_of_sinusoids_errs_by_rounding_and_of_learned_ones_much(page):
 
 def largest_error(line):
     return float(re.search(r"Largest error over all t: \*\*([0-9.e-]+)\*\*", line).group(1))
+
+
+def test_every_option_of_an_encoding_can_be_chosen(page):
+    for name, kind in POSITIONS.items():
+        page.selectbox(key="pe_b").select(name).run()
+        controls = {each.key for each in (*page.selectbox, *page.select_slider)}
+        assert {f"pe_b_{option}" for option in options_of(kind)} <= controls
+    assert "Alibi(slope=0.5, slopes='equal')" not in code(page)
+    page.selectbox(key="pe_a").select("alibi").run()
+    page.selectbox(key="pe_a_slopes").select("by head").run()
+    assert "Alibi(slope=0.5, slopes='by head')" in code(page)
+    # A single head has the slope to the power of 8.
+    page.selectbox(key="pe_alibi_slopes").select("by head").run()
+    assert "alibi: score 1.00 at distance 0, 0.85 at 39." in _alts(page)
 
 
 def test_few_positions_fit_any_shift(page):

@@ -1,10 +1,12 @@
 """A server that strangers share: they wait their turn, within caps, and leave nothing behind."""
 
 import http.client
+import json
 import re
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -191,13 +193,18 @@ def test_which_names_and_origins_are_answered(kind, request):
             status, _ = _ask(server, path, Host=host, Origin=f"http://{host}", **headers)
             assert status == (fine if kind == "hosted" else 403), (host, path)
     # Pages of other servers open no session.
-    for origin in ("http://evil.example", "http://evil.example:{port}", "null"):
+    for origin in (
+        "http://evil.example", "http://evil.example:{port}", "null", "http://localhost:9",
+        "http://127.0.0.1:{port}", "http://[", "",
+    ):  # fmt: skip
         own = {"Host": "localhost:{port}", "Origin": origin}
         assert _ask(server, "/_stcore/stream", **own, **_UPGRADE)[0] == 403, origin
     for path in ("/", "/_stcore/health"):
         _, headers = _ask(server, path, Host="localhost")
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
+    with urllib.request.urlopen(f"{server.url}/_stcore/host-config", timeout=30) as answer:
+        assert json.load(answer)["allowedOrigins"] == []
     status, _ = _ask(server, "/_stcore/metrics", Host="localhost")
     assert status == (404 if kind == "hosted" else 200)
 

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from attnlab.command_line import probe_command
 from attnlab.command_line.cli import main
 from attnlab.generators import Mess3
+from attnlab.inspection import BeliefGap
 from attnlab.optimum import entropy_rate
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -16,7 +18,7 @@ SMALL = (
 
 
 @pytest.mark.slow
-def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path):
+def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path, monkeypatch):
     file = str(tmp_path / "run.attnlab")
     assert main(("train", *SMALL, "--save", file)) == 0
     capsys.readouterr()
@@ -29,12 +31,22 @@ def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path):
     assert site["next_token_r2"] == pytest.approx(1, abs=1e-6)
     assert 0.5 < site["last_token_r2"] < 1
     assert 0 < site["untrained_r2"] < 1
+    # There is one site only.
+    assert report["all_sites"]["untrained_r2"] == pytest.approx(site["untrained_r2"])
+    assert 0.9 < report["repeated_pasts"] <= 1
     gap = report["gap"]
     assert gap["gap"] == pytest.approx(gap["not_represented"] + gap["not_used"])
     assert main(("probe", "--load", file, "--json")) == 0
     assert json.loads(capsys.readouterr().out) == report
     assert main(("probe", "--load", file, "--target", "last token")) == 0
     assert "last token alone: R² 1.000" in capsys.readouterr().out
+    better = BeliefGap(0.5, 0.01, 0.001, 0.03, 0.001, -0.02, 0.001)
+    monkeypatch.setattr(probe_command, "belief_gap", lambda *_: better)
+    assert main(("probe", "--load", file)) == 0
+    out = capsys.readouterr().out
+    untrained = f"untrained {site['untrained_r2']:.3f}"
+    assert [line.endswith(untrained) for line in out.splitlines()[:3]] == [True, True, False]
+    assert "the model predicts better than the probed belief" in out
 
 
 @pytest.mark.slow

@@ -144,3 +144,16 @@ def test_results_computed_elsewhere_are_kept(cache, asker):
     assert cache.known((function, 1))
     assert cache.submit((function, 1), asker).result(PATIENCE) == "found"
     assert calls == []
+
+
+def test_slow_keys_of_one_session_do_not_delay_another(cache, asker):
+    gate, other = threading.Event(), Thing()
+    slow = [cache.submit((gate.wait, PATIENCE + number), asker) for number in range(3)]
+    shared = cache.submit((abs, -4), asker)
+    assert cache.submit((abs, -3), other).result(PATIENCE) == 3
+    # What both need does not wait for the slow keys of one.
+    assert cache.submit((abs, -4), other) is shared
+    assert shared.result(PATIENCE) == 4
+    assert not any(future.done() for future in slow)
+    gate.set()
+    assert all(future.result(PATIENCE) for future in slow)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from attnlab.configuration.options import OptionError
 from attnlab.lessons.geometry import (
     closest_pair,
     distances,
@@ -46,6 +47,12 @@ def test_a_shift_of_sinusoids_is_one_rotation(width, base, shift):
     np.testing.assert_allclose(found.matrix @ found.matrix.T, np.eye(width), atol=1e-12)
     once = shift_rotation(position, rows_of(position, width=width), 1).matrix
     np.testing.assert_allclose(np.linalg.matrix_power(once, shift), found.matrix, atol=1e-9)
+
+
+def test_an_odd_width_has_no_rotation():
+    position = Sinusoidal()
+    with pytest.raises(OptionError, match="`width` is 5: odd"):
+        shift_rotation(position, rows_of(position, width=5), 1)
 
 
 def test_least_squares_finds_the_rotation():

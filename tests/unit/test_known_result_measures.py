@@ -1,6 +1,8 @@
 """The measures of known results on models whose attention and predictions are planted."""
 
+import ast
 import dataclasses
+import inspect
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -13,7 +15,7 @@ from attnlab.known_results import KNOWN_RESULTS
 from attnlab.known_results.causal_tree import parents_found
 from attnlab.known_results.induction_heads import has_neither_or_both, highest_prefix_match
 from attnlab.models import AbstractModel, AttentionMap, Edit, Trace, edited
-from attnlab.training.experiment import prepare
+from attnlab.training.experiment import Experiment, prepare
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -22,6 +24,17 @@ def prepared(name, setting):
     experiment = KNOWN_RESULTS[name].settings[setting]
     training = dataclasses.replace(experiment.training, test_size=100)
     return prepare(dataclasses.replace(experiment, training=training))
+
+
+def test_each_measure_is_of_the_data_and_model_of_its_own_run():
+    """Settings of a module have one seed; the runs have others."""
+    for known in KNOWN_RESULTS.values():
+        for metric in known.metrics.values():
+            calls = [each for each in ast.walk(ast.parse(inspect.getsource(metric)))
+                     if isinstance(each, ast.Call)]  # fmt: skip
+            given = [metric.__globals__.get(getattr(each, "id", "")) for call in calls
+                     for each in call.args]  # fmt: skip
+            assert not any(isinstance(each, Experiment) for each in given), metric
 
 
 @pytest.mark.slow

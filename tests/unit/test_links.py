@@ -223,9 +223,11 @@ def test_links_of_another_version_are_not_guessed_at():
         assert len(link.notices) == 1
 
 
-def test_a_query_without_version_is_no_link():
-    assert not is_link({"d_attn": "3"})
-    assert is_link({"v": "7"})
+def test_a_query_without_version_is_a_link_of_the_newest_if_it_has_a_setting():
+    query = {"generator": "ndays", "d_attn": "x", "text": "Why?", "foo": "1"}
+    assert from_query(query) == from_query({"v": LINK_VERSION, **query})
+    assert all(map(is_link, ({"d_attn": "3"}, {"text": "Why?"}, {"v": "7"})))
+    assert not is_link({"foo": "1", "vary_length": "5", "step_stage": "scores"})
 
 
 def test_a_key_that_nobody_knows_is_told():

@@ -24,13 +24,18 @@ from attnlab.inspection import (
     measure_of,
     prepare_probes,
     probe,
+    probe_all_sites,
     probe_beliefs,
     score,
     steer,
     untrained_belief_r2,
 )
 from attnlab.inspection.belief_gap import on_simplex
-from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, sequences_for
+from attnlab.inspection.belief_probes import (
+    NEXT_TOKEN,
+    SHUFFLED,
+    sequences_for,
+)
 from attnlab.inspection.predictions import probs_by_query
 from attnlab.models import Edit, GRUOptions, LinearOptions, TransformerOptions, edited
 from attnlab.training.experiment import Experiment, build_model, prepare
@@ -128,6 +133,7 @@ def test_controls_show_what_an_untrained_model_already_gives():
     assert [each.site for each in found.sites] == ["embedding", "attention.0", "mlp.0", "final"]
     for each in found.sites:
         assert each.trained.score == each.untrained
+    assert found.all_sites.score == found.untrained_all_sites
     # After a random bit the belief says more than the next token, which is random, too.
     assert 0.1 < found.controls[NEXT_TOKEN].r2 < 0.5
     assert found.controls[SHUFFLED].r2 < 0.05
@@ -177,6 +183,21 @@ def test_one_number_by_which_runs_are_compared():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_pasts_that_were_fitted_are_known():
+    experiment = Experiment(generator=Mess3(), length=6, model=GRUOptions(hidden_size=2))
+    setup = prepare_probes(experiment, size=60)
+    train, test = setup.train.sequences, setup.test.sequences
+    fitted = {tuple(row[:end]) for row in train for end in range(1, 7)}
+    expected = [[tuple(row[:end]) in fitted for end in range(1, 7)] for row in test]
+    np.testing.assert_array_equal(setup.repeated, expected)
+    # A perfect probe of the pasts that were fitted says nothing about the others.
+    found = probe_all_sites(setup, build_model(experiment))
+    wrong = np.where(setup.repeated[..., None], setup.targets[1], found.probe.bias)
+    found = found._replace(predicted=wrong, score=score(wrong, setup.targets[1]))
+    assert setup.score_of_new(found).r2 <= 0 < found.score.r2
+
+
 @pytest.mark.parametrize("target", ["next token", "last token"])
 def test_other_targets(target):
     experiment = Experiment(generator=HiddenMarkov(), length=5, model=GRUOptions(hidden_size=8))
@@ -231,6 +252,10 @@ def test_the_parts_of_the_gap_sum_to_it():
     loss = -(data.next_probs * np.log(probs)).sum(axis=2).mean()
     assert found.floor + found.gap == pytest.approx(loss, abs=1e-9)
     assert found.not_represented > 0
+    # The model predicts better than from one certain belief.
+    certain = dataclasses.replace(fitted, weight=0 * fitted.weight, bias=np.array([0.0, 1.0]))
+    worse = belief_gap(process, model, certain, rows, data)
+    assert (found.beats_probe, worse.beats_probe) == (False, True)
 
 
 @pytest.mark.slow

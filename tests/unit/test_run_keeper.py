@@ -1,8 +1,15 @@
 """The rows that a session's runs are kept in."""
 
+import dataclasses
+import math
+
+import numpy as np
 import pytest
 
 from attnlab.runs.library import Library, LibraryError
+from attnlab.runs.storage import from_bytes, to_bytes
+from attnlab.training.evaluation import Evaluation
+from attnlab.ui.core.outside import FAULT
 from attnlab.ui.core.session_library import RunKeeper
 from tests.unit.kept_results import Clock, result_of, run_of
 
@@ -93,3 +100,27 @@ def test_why_nothing_was_kept_is_known_until_something_is(library, monkeypatch):
     assert keeper.problem == "The disk is full."
     assert keeper(result_of(), begun).number == 1
     assert keeper.problem == ""
+
+
+def test_a_run_whose_numbers_are_not_finite_is_saved(library):
+    test = Evaluation(math.inf, math.nan, 0.5, 0.02, math.nan, math.nan)
+    run = run_of()
+    run = run._replace(history=dataclasses.replace(run.history, tests=((60, test),)))
+    keeper = RunKeeper(library, only_ended=False)
+    kept = keeper(result_of(run=run, evaluation=test, tests=((60, test),)), None)
+    assert (keeper.problem, kept.has_model, kept.evaluation.accuracy) == ("", True, 0.5)
+    ((step, again),) = from_bytes(to_bytes(run)).history.tests
+    assert step == 60
+    np.testing.assert_array_equal(again[:6], [math.nan, math.nan, 0.5, 0.02, math.nan, math.nan])
+
+
+def test_an_internal_error_is_a_fault_and_no_message(library, monkeypatch):
+    keeper = RunKeeper(library, only_ended=False)
+
+    def broken(*arguments, **options):
+        raise ValueError("cannot reshape array of size 0")
+
+    monkeypatch.setattr(Library, "keep", broken)
+    with pytest.raises(ValueError, match="reshape"):
+        keeper(result_of(), None)
+    assert keeper.problem == FAULT

@@ -34,9 +34,10 @@ def test_its_test_is_that_of_its_model():
 @pytest.mark.slow
 def test_the_model_of_cards_sorts_nearly_all_hands_of_its_test():
     run = shipped_run("cards")
-    task = PRESETS["cards-encoder-decoder"].experiment.generator
-    assert run.experiment.generator == task
-    found = check_targets(task, run.state.model, jnp.asarray(prepare(run.experiment).test))
+    assert run.experiment == PRESETS["cards-encoder-decoder"].experiment
+    found = check_targets(
+        run.experiment.generator, run.state.model, jnp.asarray(prepare(run.experiment).test)
+    )
     assert found.exact_match > 0.99
     _, test = run.history.tests[-1]
     assert found.tokens.nll.mean() == pytest.approx(test.nll, abs=1e-4)

@@ -97,6 +97,21 @@ def test_a_share_that_uniform_attention_has_is_no_finding():
     assert "right days" not in _words(1.2, 1.0, row=np.full((1, 10), 0.1), informative=most)
 
 
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.132, "is hardly higher on day 10 than on the others: 13 % against 9.6 % per day."),
+        (0.1001, "is no higher on day 10 than on the others."),
+        (0.09, "is no higher on day 10 than on the others."),
+        (0.151, "15 % of the attention is on day 10."),
+    ],
+)
+def test_attention_that_is_a_little_higher_is_said_to_be_so_with_its_numbers(share, words):
+    row = np.full((1, 10), (1 - share) / 9)
+    row[:, 9] = share
+    assert words in _words(1.2, 1.07, row=row, informative=np.arange(10) == 9)
+
+
 def test_a_layer_is_named_if_there_are_several():
     named = what_happened(_tests(1.2, 1.0), _RUNGS, vocab=3, informative=_DAYS, row=_SPLIT, layer=2)
     assert "of the attention of layer 2 is on" in in_words(named, TransformerOptions(layers=2))

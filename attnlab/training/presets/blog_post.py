@@ -19,7 +19,7 @@ FIRST_PRESET = "three-heads"
 _FIRST = Preset(
     "Start here",
     "Heads find the days that matter",
-    "Each head of this transformer finds one of the three days that determine the next day.",
+    "Each head of this transformer finds one of the three days that set the odds of the next day.",
     Experiment(
         generator=Recall(),
         model=TransformerOptions(layers=1, heads=3, d_model=24),

@@ -17,6 +17,7 @@ from attnlab.charts import (
     simplex_address,
     simplex_chart,
 )
+from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError, present
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
 from attnlab.inspection import TARGETS, prepare_probes, probe_sites
@@ -178,15 +179,18 @@ def _draw(snapshot: Snapshot) -> None:
     with curve:
         st.markdown("**R² over training**")
         st.caption("Dashed lines do not use the model.")
-        draw_course(experiment, names, setup)
+        draw_course(snapshot, names, setup)
     st.caption(verdict(sites, setup.controls))
     size = len(setup.test.sequences)
     width = sum(each.trained.probe.weight.shape[1] for each in sites)
     # Single-precision numbers for both halves of the sequences.
     megabytes = 8e-6 * width * setup.test.sequences.size
     st.caption(
-        f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others.",
-        help="R² is ± half the width of its 95 % interval over sequences. "
+        f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others. "
+        f"{show_percent(setup.repeated.mean())} of the pasts in these were also fitted.",
+        help="R² weights each past by how often it occurs. Its 95 % interval, of which ± is half "
+        "the width, is for other sequences of the process. It says little about pasts that were "
+        "not fitted if most were. "
         f"All activations together take {megabytes:.1f} MB. If they would take more than 64 "
         "MB, there are fewer sequences, but at least 20. Only models that see no later tokens can "
         "be probed, since a belief depends only on earlier ones.",

@@ -23,7 +23,7 @@ from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.train.course import course_of, missing_models, some_of
+from attnlab.ui.train.course import course_of, missing_models, some_of, without_gaps
 
 TARGET = "belief_target"
 _COURSE = "belief_course"
@@ -77,9 +77,10 @@ def add_missing(snapshot: Snapshot, setup: ProbeSetup) -> None:
         note_scores(snapshot.experiment, step, probe_sites(setup, model))
 
 
-def draw_course(experiment: Experiment, names: Mapping[str, str], setup: ProbeSetup) -> None:
+def draw_course(snapshot: Snapshot, names: Mapping[str, str], setup: ProbeSetup) -> None:
     """Draw R² at every site over the steps that were probed."""
-    course = sorted(_course_of(experiment).items())
+    experiment = snapshot.experiment
+    course = without_gaps(_course_of(experiment), missing(snapshot))
     steps = [step for step, _ in course]
     table = pd.concat(
         [
@@ -126,7 +127,9 @@ def answer(where: str, noun: str, site: str, score: Score) -> str:
 def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:
     """Explain what a high R² shows, by comparing it with the controls."""
     law, untrained = controls[NEXT_TOKEN].r2, max(each.untrained.r2 for each in sites)
-    text = f"A probe of the untrained model reaches R² {untrained:.2f} at best. "
+    text = (
+        f"Before training, a probe of one of these activations reaches R² {untrained:.2f} at best. "
+    )
     if BEST in controls:
         return text + f"No probe can beat the exact belief, which reaches {controls[BEST].r2:.2f}."
     if chosen_target() != "belief":

@@ -66,7 +66,7 @@ def _draw_update(process: AbstractGenerator) -> None:
         draw_error(str(error))
         return
     found = np.exp(np.asarray(beliefs(process, jnp.asarray(tokens, jnp.int32))))
-    if np.isnan(found).any():
+    if not found.any(axis=1).all():
         draw_error("The process never emits these tokens in this order. Change one of them.")
         return
     rows = ["start", *(vocabulary.symbols[token] for token in tokens)]
@@ -80,7 +80,7 @@ def _draw_all_beliefs(process: AbstractGenerator) -> None:
     count = st.slider("tokens", 1, longest, min(3, longest), key="belief_tokens")
     pasts = np.indices((size,) * count).reshape(count, -1).T.astype(np.int32)
     found = beliefs_after(process, pasts)[0][:, -1:]
-    possible = found[~np.isnan(found).any(axis=(1, 2))]
+    possible = found[found.any(axis=(1, 2))]
     plane = plane_of(process.hidden_states, possible)
     colours = belief_colours(possible).reshape(-1, 3)
     address = simplex_address(plane.of(possible), colours, dot=3)

@@ -7,7 +7,7 @@ from attnlab.charts import PICK, next_day_chart, next_day_table
 from attnlab.configuration.number_text import show_estimate, show_percent
 from attnlab.inspection import steer
 from attnlab.inspection.belief_gap import divergence, next_probs_of
-from attnlab.inspection.belief_probes import ProbeSetup, SiteProbe
+from attnlab.inspection.belief_probes import ProbeSetup, SiteProbe, past_numbers
 from attnlab.models import AbstractModel
 from attnlab.optimum.sequences import mean_and_error
 from attnlab.training.experiment import Experiment
@@ -35,13 +35,8 @@ def chosen_belief(count: int) -> int:
 def distinct_pasts(setup: ProbeSetup, at: slice) -> tuple[list[tuple[int, ...]], np.ndarray, int]:
     """Return different pasts of the test sequences, their targets, and the number of all pasts."""
     sequences, targets = setup.test.sequences, setup.targets[1]
-    ends, found = range(sequences.shape[1])[at], []
-    # Pasts are equal if the pasts before the last token and the last tokens are.
-    groups = np.zeros(len(sequences), int)
-    for end, tokens in enumerate(sequences.T):
-        groups = groups * (sequences.max() + 1) + tokens
-        _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
-        found += [(row, end) for row in first if end in ends]
+    numbers, ends = past_numbers(sequences), range(sequences.shape[1])[at]
+    found = [(row, end) for end in ends for row in np.unique(numbers[end], return_index=True)[1]]
     shown = sorted(found)[:_MOST_PASTS]
     pasts = [tuple(sequences[row, : end + 1].tolist()) for row, end in shown]
     return pasts, np.stack([targets[place] for place in shown]), len(found)

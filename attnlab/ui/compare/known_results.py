@@ -112,6 +112,7 @@ def _draw_card(known: KnownResult) -> None:
 def _draw_details(known: KnownResult) -> None:
     """Draw how a result was checked, and the verdict on each of its claims."""
     made, numbers = shipped_numbers(known)
+    shown = range(known.first_seed, known.first_seed + known.seeds)
     verdicts = known.verdicts(numbers)
     st.caption(f"Published in {known.source}. {known.differs}")
     if known.predicted:
@@ -121,8 +122,7 @@ def _draw_details(known: KnownResult) -> None:
     _draw_plots(known)
     st.caption(_RULE)
     st.caption(
-        f"Runs: {_seeds_text(known.first_seed, known.first_seed + known.seeds - 1)}, {made}. "
-        f"Claims were fixed before these runs{_tuned(known)}."
+        f"Runs: {_seeds_text(shown)}, {made}. Claims were fixed before these runs{_tuned(known)}."
     )
     if known is blog_post.RESULT:
         st.page_link(QUESTION_PAGE, label="All its results", icon=":material/help_center:")
@@ -149,12 +149,13 @@ def _says(verdicts: Sequence[Verdict]) -> str:
 def _tuned(known: KnownResult) -> str:
     if not known.tuned_on:
         return ""
-    tuned_on = _seeds_text(known.tuned_on[0], known.tuned_on[-1])
-    return f", and settings were tuned on {tuned_on}"
+    return f", and settings were tuned on {_seeds_text(known.tuned_on)}"
 
 
-def _seeds_text(first: int, last: int) -> str:
-    return f"seed {last}" if first == last else f"seeds {first} to {last}"
+def _seeds_text(seeds: Sequence[int]) -> str:
+    spans = np.split(seeds, np.flatnonzero(np.diff(seeds) > 1) + 1)
+    texts = (f"{each[0]} to {each[-1]}" if len(each) > 1 else f"{each[0]}" for each in spans)
+    return f"seed{'s' * (len(seeds) > 1)} {' and '.join(texts)}"
 
 
 def _draw_verdict(verdict: Verdict, title: str) -> None:
@@ -244,7 +245,7 @@ def _train(own: KnownResult, library: Library, limits: Limits) -> Iterator[tuple
 
 def _draw_own_results(own: KnownResult, results: Sequence[RunSummary]) -> None:
     verdicts = own.verdicts(own.numbers_of(results))
-    seeds = _seeds_text(own.first_seed, own.first_seed + own.seeds - 1)
+    seeds = _seeds_text(range(own.first_seed, own.first_seed + own.seeds))
     st.markdown(f"**Your {seeds}: {_says(verdicts)}**")
     for verdict in verdicts:
         if verdict.numbers:

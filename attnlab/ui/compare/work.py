@@ -31,7 +31,7 @@ from attnlab.runs.differences import Identity, identity_of
 from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
-from attnlab.training.limits import Limits, check_comparison
+from attnlab.training.limits import Limits, check_comparison, check_runs
 from attnlab.ui.compare.choice import choose, draw_description, draw_more, option_label
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import figure
@@ -69,6 +69,8 @@ def plan_of(grid: Grid, limits: Limits) -> Plan:
         problem = f"more than the {_MOST_RUNS:,} that this page compares"
         remedy = "Choose fewer values or seeds, or use `python -m attnlab compare`"
         raise OptionError("runs", settings * grid.seeds, problem, remedy)
+    # First, since it takes a second to build two thousand settings.
+    check_runs(settings, limits)
     found = settings_of(grid)
     possible = [setting.experiment for setting in found if setting.experiment is not None]
     if not possible:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from attnlab.configuration.options import AttnlabError
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import Stopped, listening
 from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
@@ -44,17 +45,21 @@ class FutureCache:
 
     A key is a pure function and its arguments, an `asker` any object that needs the result. A key
     without askers is cancelled, before it starts or at its next check (`generators.interruption`).
+    Each asker has at most one thread at a time, so that its slow keys leave one to the others.
 
     Args:
         workers: Number of threads.
         most: Maximum number of cached results.
     """
 
-    def __init__(self, workers: int = 1, most: int = 128):
+    def __init__(self, workers: int = 2, most: int = 128):
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="attnlab-figures")
         self._most = most
         self._entries: collections.OrderedDict[Key, _Entry] = collections.OrderedDict()
+        # In order of arrival.
+        self._waiting: list[tuple[_Entry, Key]] = []
+        self._running: list[_Entry] = []
 
     def submit(self, key: Key, asker: object) -> Future:
         """Return the future of a key's result. The cache keeps only a weak reference to `asker`."""
@@ -62,9 +67,10 @@ class FutureCache:
             entry = self._entries.get(key)
             if entry is None or entry.future.cancelled():
                 entry = self._entries[key] = _Entry()
+                self._waiting.append((entry, key))
+            if asker not in entry.askers:
                 entry.askers.add(asker)
-                self._pool.submit(_compute, entry, key)
-            entry.askers.add(asker)
+                self._pool.submit(self._work)
             self._entries.move_to_end(key)
             while len(self._entries) > self._most:
                 self._entries.popitem(last=False)
@@ -82,6 +88,23 @@ class FutureCache:
         entry.future.set_result(result)
         with self._lock:
             self._entries[key] = entry
+
+    def _work(self) -> None:
+        """Compute the keys that may run; those that must wait for a running one follow it."""
+        while (found := self._next()) is not None:
+            _compute(*found)
+            with self._lock:
+                self._running.remove(found[0])
+
+    def _next(self) -> tuple[_Entry, Key] | None:
+        with self._lock:
+            busy = {asker for entry in self._running for asker in entry.askers}
+            for place, (entry, _) in enumerate(self._waiting):
+                # One without askers is cancelled.
+                if not entry.askers or not busy.issuperset(entry.askers):
+                    self._running.append(entry)
+                    return self._waiting.pop(place)
+            return None
 
     def known(self, key: Key) -> bool:
         """Return whether the result or error is known, without computing it."""
@@ -119,14 +142,14 @@ def figure(function: Callable[..., Any], *arguments: Hashable) -> Any:
     """Return the result of a slow pure function if it is known, else None.
 
     If it is not known, compute it in the background and rerun the page when it arrives. If exact
-    enumeration would take long, the result is an estimate until `enumerate_exactly` has run. A
-    `ValueError` of the function is shown and ends the page.
+    enumeration would take long, the result is an estimate until `enumerate_exactly` has run. An
+    `AttnlabError` of the function is shown and ends the page; any other error is a fault.
     """
     key = _key_of(function, *arguments)
     if not _ask(key):
         return None
     future = _cache().submit(key, session().asker)
-    if isinstance(error := future.exception(), ValueError):
+    if isinstance(error := future.exception(), AttnlabError):
         draw_error(str(error))
         st.stop()
     return future.result()

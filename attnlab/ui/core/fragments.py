@@ -100,20 +100,22 @@ def draw_while(
     When the value changes, the whole page is rerun, and the timer starts or stops.
 
     Args:
-        waiting_for: Returns a value that is true while more is to come, such as a count.
+        waiting_for: Returns a value that is true while more is to come, such as a count. A tuple
+            is true if any part of it is.
         draw: Draws the part.
         key: The key of the fragment.
         seconds: Interval between redraws. Up to 0.5, Streamlit does not fade the old content.
         waited: The value that the rest of the page was drawn with; the current one by default.
     """
     before = waiting_for() if waited is None else waited
+    goes_on = any(before) if isinstance(before, tuple) else before
 
     def draw_or_rerun() -> None:
         if waiting_for() != before:
             st.rerun()
         draw()
 
-    fragment(draw_or_rerun, key=key, seconds=seconds if before else None)()
+    fragment(draw_or_rerun, key=key, seconds=seconds if goes_on else None)()
 
 
 def panel(title: str, *, key: str, icon: str) -> Callable[[Callable[..., None]], Callable]:

@@ -16,6 +16,7 @@ _BEGINNINGS = re.compile(r":(?=\S)|www(?=\.)|\S(?=@)|[-<>~](?=[-=>])|^ ?\d+(?=[.
 # A character of zero width that does not break the line.
 _JOINER = "\N{WORD JOINER}"
 _SPACES = re.compile(r"\s+")
+FAULT = "This is a fault of attnlab. Please report it with the server log."
 _CODE = re.compile(r"`([^`:\n]+)`")
 
 

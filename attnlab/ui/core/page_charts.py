@@ -1,7 +1,6 @@
 """Charts on the page, each with a menu that saves it or shows a link to the page."""
 
 import re
-import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -12,8 +11,8 @@ from attnlab.charts import Drawing, as_picture, to_png, to_svg
 from attnlab.ui.core.display import draw_download, has_large_type, on_dark
 from attnlab.ui.core.session import session
 
-# Width in pixels of an exported chart, and characters per line of its text alternative.
-_WIDTH, _LETTERS_A_LINE = 640, 92
+# Width in pixels of an exported chart.
+_WIDTH = 640
 _FORMATS = {"SVG": ("image/svg+xml", to_svg), "PNG": ("image/png", to_png)}
 
 
@@ -94,7 +93,10 @@ def _draw_menu(name: str) -> None:
                     lambda make=make: make(chart_picture(name, charts[name], dark=dark)),
                     key=f"share_{slug}_{kind.lower()}",
                 )
-        st.caption("The file has the chart as you see it, with a title and a description.")
+        st.caption(
+            "The file has the chart as you see it, with a title. The SVG also has its description "
+            "for screen readers."
+        )
         st.markdown("This link opens the page with its settings.")
         st.code(_link(), language=None, wrap_lines=True)
 
@@ -106,6 +108,10 @@ def _link() -> str:
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:
-    """Return a chart's specification for export, with its name and text alternative printed."""
-    lines = textwrap.wrap(chart.alt, _LETTERS_A_LINE)
-    return as_picture(chart.drawing, title=name, subtitles=lines, width=_WIDTH, dark=dark)
+    """Return a chart's specification for export, with its name as title and its description.
+
+    A chart whose texts need room has its size in files as the `picture` of its `usermeta`.
+    """
+    picture = as_picture(chart.drawing, title=name, description=chart.alt, width=_WIDTH, dark=dark)
+    size = picture.get("usermeta", {}).get("picture", {})
+    return picture | size | {"width": max(picture["width"], size.get("width", 0))}

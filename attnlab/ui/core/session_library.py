@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from attnlab.configuration.options import OptionError, present
+from attnlab.configuration.options import AttnlabError, OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.library import Library, LibraryError, Query, library_folder
 from attnlab.runs.past_runs import short_name, twin_of, with_run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import FIRST_PRESET, PRESETS
+from attnlab.ui.core.outside import FAULT
 from attnlab.ui.core.server import hosted, shared_runs, work_queue
 from attnlab.ui.core.session import session
 
@@ -116,9 +117,12 @@ class RunKeeper:
             number = None if there is None else there.number
             number = self.library.keep(run, name=run.name, number=number)
             kept = self.library.entry(number)
-        except (LibraryError, ValueError) as error:
+        except AttnlabError as error:
             self.problem = str(error)
             return before
+        except ValueError:
+            self.problem = FAULT
+            raise
         self.problem = ""
         return kept or before
 

@@ -12,11 +12,13 @@ from typing import Any
 import streamlit as st
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.outside import FAULT, draw_error
 from attnlab.ui.core.server import hosted
+from attnlab.ui.core.session import session
 
-# Limits of a log message: an error may repeat up to 16 megabytes that the browser sent.
+# Limits of a log message: an error may repeat up to a megabyte that the browser sent.
 _MOST_LETTERS, _MOST_LINES = 1_000, 200
 
 Message = MutableMapping[str, Any]
@@ -51,14 +53,19 @@ _REFUSAL = (
     "This server answers requests for localhost only. Start it with ATTNLAB_HOSTED=1 to share it, "
     "or name its hosts by --server.allowedHosts."
 )
+_OTHER_PAGE = (
+    "This server answers its own pages only. Name the origins of others by "
+    "--server.corsAllowedOrigins."
+)
 
 
 class KnownHostsOnly:
-    """ASGI middleware: on a desktop, refuse requests for any host but this machine.
+    """ASGI middleware: refuse pages of other servers and, on a desktop, any host but this machine.
 
     A website can make its own host name point to 127.0.0.1, and its pages could then use the app as
     if they belonged to it. Streamlit checks the hosts that the operator lists in
-    `server.allowedHosts`. A hosted server also hides Streamlit's metrics.
+    `server.allowedHosts`. It lets pages of any port of this machine connect, so that the port is
+    compared here. A hosted server also hides Streamlit's metrics.
     """
 
     def __init__(self, app: Application):
@@ -67,8 +74,12 @@ class KnownHostsOnly:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         answer: Application = self._app
         if scope["type"] in ("http", "websocket"):
-            if not _is_known(Headers(scope=scope).get("host", "")):
+            headers = Headers(scope=scope)
+            host = headers.get("host", "")
+            if not _is_known(host):
                 answer = PlainTextResponse(_REFUSAL, status_code=403)
+            elif not _is_own(headers.get("origin"), host):
+                answer = PlainTextResponse(_OTHER_PAGE, status_code=403)
             elif hosted() and scope["path"].endswith("/_stcore/metrics"):
                 answer = PlainTextResponse("Not found", status_code=404)
         await answer(scope, receive, send)
@@ -79,6 +90,13 @@ def _is_known(host: str) -> bool:
         return True
     name, _, port = host.lower().rpartition(":")
     return host.lower() in _LOCAL or (name in _LOCAL and port.isdecimal())
+
+
+def _is_own(origin: str | None, host: str) -> bool:
+    if not st.get_option("server.enableCORS") or st.get_option("server.corsAllowedOrigins"):
+        # Streamlit checks the origins that the operator lists.
+        return True
+    return origin is None or origin.partition("://")[2] == host
 
 
 class OwnServerOnly:
@@ -100,7 +118,10 @@ class OwnServerOnly:
 
 
 def shorten_log() -> None:
-    """Cut log messages to 1,000 characters, and tracebacks to 200 such lines."""
+    """Cut log messages to 1,000 characters, and tracebacks to 200 such lines.
+
+    An error of a page is logged once a session and place: a script can send many bad values.
+    """
     make = logging.getLogRecordFactory()
 
     def make_short(*arguments, **rest) -> logging.LogRecord:
@@ -118,6 +139,19 @@ def shorten_log() -> None:
         return record
 
     logging.setLogRecordFactory(make_short)
+    logging.getLogger("streamlit.error_util").addFilter(_is_new)
+
+
+def _is_new(record: logging.LogRecord) -> bool:
+    """Return whether the session logs an exception of this class and line for the first time."""
+    if not record.exc_info or record.exc_info[1] is None or get_script_run_ctx(True) is None:
+        return True
+    frame = traceback.extract_tb(record.exc_info[2])[-1]
+    kind = record.exc_info[0], frame.filename, frame.lineno
+    logged: set[Any] = session().kept.setdefault("logged_errors", set())
+    is_new = kind not in logged
+    logged.add(kind)
+    return is_new
 
 
 def _short_traceback(error: BaseException) -> str:
@@ -140,6 +174,6 @@ def show_error(error: Exception) -> bool:
     """
     draw_error(
         "An error occurred while this page was drawn, and the rest of it is missing. Your run is "
-        "kept. Change the last setting back or reload the page. See the server log for details."
+        f"kept. Change the last setting back or reload the page. {FAULT}"
     )
     return True

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import TRUTHS, curve_chart, map_chart, map_table, top_of_scale
-from attnlab.configuration.number_text import show_estimate
+from attnlab.configuration.number_text import show_estimate, show_positions
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
 from attnlab.live.jobs import JobState
@@ -103,9 +103,11 @@ def draw_entropy_rate(chain: AbstractHiddenChain) -> None:
     rate = entropy_rate(chain)
     # Rounded outwards, so that they stay bounds.
     low, high = math.floor(rate.low * 1e4) / 1e4, math.ceil(rate.high * 1e4) / 1e4
+    start = "As the past grows, the floor tends to"
+    if not chain.is_stationary():
+        start = "With a first hidden state of the long-run distribution, the floor would tend to"
     st.caption(
-        f"As the past grows, the floor falls to the {link_to('entropy rate')}, which is between "
-        f"{low:.4f} and {high:.4f} nats."
+        f"{start} the {link_to('entropy rate')}, which is between {low:.4f} and {high:.4f} nats."
     )
 
 
@@ -200,10 +202,9 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         f"**{day + 1}** ({show_estimate(final[day], stderr[-1, day])})"
         for day in [day for day in order if day in informative][:3]
     )
-    days = ", ".join(str(day + 1) for day in informative)
     predicted = f"{word.capitalize()} {length + 1}"
     st.markdown(
-        f"{predicted} depends on {word}{'s' * (len(informative) > 1)} {days} (last row). The "
+        f"{predicted} depends on {show_positions(informative + 1, word)} (last row). The "
         f"strongest, by {measure}: {word} {strongest}."
         if strongest
         else f"{predicted} depends on no {word}."

@@ -122,7 +122,9 @@ def _draw_over_seeds(experiment: Experiment) -> None:
         if experiment not in [dataclasses.replace(each, seed=experiment.seed) for each in settings]:
             continue
         measure, numbers = known.checks[0].measure, shipped_numbers(known)[1]
-        found = {name: of[measure].values() for name, of in numbers.items() if measure in of}
+        found = {name: of[measure].values() for name, of in numbers.items() if of.get(measure)}
+        if not found:
+            continue
         # Some numbers are counts of steps.
         places = 3 if max(map(max, found.values())) < 10 else 0
         ranges = (

@@ -22,7 +22,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import LossByPosition
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of
+from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of, without_gaps
 from attnlab.ui.train.cursor import Moment
 
 _COURSE = "in_context_course"
@@ -94,7 +94,7 @@ def missing(snapshot: Snapshot) -> Sequence[tuple[int, AbstractModel]]:
 def measured_at(
     snapshot: Snapshot, references: References, moment: Moment
 ) -> tuple[int, Measured, Course]:
-    """Return the step and results of the shown model, and all results so far."""
+    """Return the step and results of the shown model, and results over training so far."""
     experiment = snapshot.experiment
     results = course_of(_COURSE, experiment)
     of_model = partial(measure, experiment, references)
@@ -109,9 +109,9 @@ def measured_at(
     results[shown.step] = shown.result
     for step, model in some_of(missing(snapshot)):
         results[step] = of_model(model)
-    steps = tuple(sorted(results))
+    steps, found = zip(*without_gaps(results, missing(snapshot)), strict=True)
     most = kept_result("most", references, None, lambda: uniform_excess(references))
-    return shown.step, shown.result, Course(steps, tuple(results[step] for step in steps), most)
+    return shown.step, shown.result, Course(steps, found, most)
 
 
 def uniform_excess(references: References) -> float:

@@ -104,9 +104,15 @@ def draw_distances(references: References, course: Course) -> None:
     first = references.names[course.results[0].found.nearest]
     first += " at first" * bool(changes)
     nearest = ", ".join([first, *(f"{name} from step {step:,}" for step, name in changes)])
+    top = 1.25 * course.most
+    beyond = [
+        name for name, each in zip(references.names, values.T, strict=True) if max(each) > top
+    ]
     st.caption(
         f"Nearest {link_to('reference predictor')}: **{nearest}**. KL(reference ‖ model), ± one "
         "standard error."
+        + f" ▲ marks distances beyond the axis: {', '.join(beyond)}."
+        * bool(beyond)
     )
     draw_chart(
         lines_chart(
@@ -114,7 +120,7 @@ def draw_distances(references: References, course: Course) -> None:
             None,
             _rules(changes),
             x=Scale("step", ",d", ",d"),
-            y=Scale("KL (nats)", ".4f", domain=(0.0, 1.25 * course.most)),
+            y=Scale("KL (nats)", ".4f", domain=(0.0, top)),
             series=reference_series(references.names),
             look="band",
             noun="reference",

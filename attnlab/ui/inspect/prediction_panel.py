@@ -1,13 +1,14 @@
 """Inspect: what the final prediction attends to, depends on, and should depend on."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from attnlab import charts
-from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.number_text import show_percent, show_positions
 from attnlab.inspection import Comparison, final_probs, surprise
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel, AttentionMap
@@ -25,6 +26,8 @@ from attnlab.ui.train.transport import draw_status
 
 # With more heads, only the chosen one is shown; all rows would not fit on the screen.
 _MOST_HEADS = 8
+# A share of the attention or of the dependence that counts.
+_MUCH = 0.1
 _FRAME_HEIGHT, _ROW_HEIGHT, _LEAST_HEIGHT = 104, 32, 220
 # Relative widths of the map and of the next token's distribution.
 MAP_AND_BARS = (3, 2)
@@ -38,7 +41,7 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     if not found.attention or not informative.any():
         return
     attention, attends = view.of(found.attention)
-    days = ", ".join(str(day + 1) for day in np.flatnonzero(informative))
+    places = show_positions(np.flatnonzero(informative) + 1)
     heads = len(attention.pattern)
     whose = "the model" if heads == 1 else f"head {min(view.choice.heads[0], heads - 1) + 1}"
     if len(found.attention) > 1:
@@ -48,11 +51,33 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     with st.container(key="account"):
         st.markdown(
             f"In this sequence {whose} puts **{share}** of its attention on the "
-            f"{experiment.generator.position_word}s that matter ({days}). A uniform pattern puts "
+            f"{experiment.generator.position_word}s that matter ({places}). A uniform pattern puts "
             f"{by_chance} there.",
             help="Share of the attention in the row that makes the prediction. The Train page "
             "shows the mean over several sequences.",
         )
+        if len(moved := moved_before(found, attention)):
+            word = experiment.generator.position_word + "s" * (len(moved) > 1)
+            st.caption(
+                f"The prediction also depends on {word} {', '.join(map(str, moved + 1))}. An "
+                "earlier layer has already moved what is there to a position that this layer reads."
+            )
+
+
+def moved_before(found: Comparison, chosen: AttentionMap) -> Int[np.ndarray, " moved"]:
+    """Return the positions that the prediction depends on, and that only earlier layers read.
+
+    The chosen layer pays them little attention, while earlier ones attend to them from positions
+    that it reads, or from the last one itself.
+    """
+    row = np.asarray(chosen.pattern).max(axis=0)[-1]
+    reached = np.where(np.arange(len(row)) == len(row) - 1, 1.0, row)
+    below = itertools.takewhile(lambda each: each is not chosen, found.attention)
+    for each in reversed([each for each in below if each.kind == chosen.kind]):
+        pattern = np.asarray(each.pattern).max(axis=0)
+        reached = np.maximum(reached, (reached[:, None] * pattern).max(axis=0))
+    depends = found.depends[-1] >= _MUCH * max(found.depends[-1].sum(), 1e-9)
+    return np.flatnonzero((depends & (row < _MUCH) & (reached >= _MUCH))[:-1])
 
 
 def evenly(unmasked: Bool[np.ndarray, " key"], informative: Bool[np.ndarray, " key"]) -> float:

@@ -40,7 +40,14 @@ def draw_scores(length: int, width: int) -> None:
         _draw_score_profile(Rotary(base=base), length, width)
     with right:
         slope = linked(st.select_slider, "alibi slope", steps(0.001, 10, 0.5), 0.5, key="pe_alibi")
-        _draw_score_profile(Alibi(slope=slope), length, width)
+        slopes = linked(
+            st.selectbox,
+            "alibi slopes",
+            ["equal", "by head"],
+            key="pe_alibi_slopes",
+            help="With `by head` this single head has the slope to the power of 8.",
+        )
+        _draw_score_profile(Alibi(slope=slope, slopes=slopes), length, width)
     st.caption(
         "How to read it: the score against the distance; without an encoding it is 1 everywhere. "
         "The score of rotary falls and recovers as its pairs go out of phase and back.",

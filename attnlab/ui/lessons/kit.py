@@ -72,20 +72,17 @@ def link_to_settings(experiment: Experiment) -> str:
 
 
 def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:
-    """Draw a slider for each option of a class that has bounds; return an instance."""
-    values = {
-        name: linked(
-            st.select_slider,
-            label_of(name, spec),
-            steps(*spec.bounds, default_of(kind, name)),
-            default_of(kind, name),
-            key=f"{prefix}_{name}",
-            help=spec.help,
-            **rest,
+    """Draw a slider or a menu for each option of a class; return an instance."""
+    values = {}
+    for name, spec in options_of(kind).items():
+        default = default_of(kind, name)
+        control, choices, chosen = (
+            (st.selectbox, spec.choices, spec.choices.index(default))
+            if spec.choices
+            else (st.select_slider, steps(*spec.bounds, default), default)
         )
-        for name, spec in options_of(kind).items()
-        if spec.low is not None
-    }
+        label, key = label_of(name, spec), f"{prefix}_{name}"
+        values[name] = linked(control, label, choices, chosen, key=key, help=spec.help, **rest)
     return kind(**values)
 
 

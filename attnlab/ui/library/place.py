@@ -34,9 +34,14 @@ _MOST_LOOKED_AT = 5
 
 
 def draw_continue_offer(run: LiveRun) -> None:
-    """Offer to continue the user's newest unfinished run, until this session starts a run."""
+    """Offer to continue the user's newest unfinished run, until this session starts a run.
+
+    A finished run of the library may be open meanwhile.
+    """
     place = session_library()
-    if place.folder is None or run.snapshot().state != "idle":
+    if place.folder is None or run.snapshot().state not in ("idle", "done"):
+        return
+    if session().runs_shelved:
         return
     try:
         entry = _newest(place.library)

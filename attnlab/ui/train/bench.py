@@ -23,7 +23,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.lesson_controls import open_lesson
-from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
+from attnlab.ui.controls.link_bar import draw_link_panel
 from attnlab.ui.core.display import draw_button, on_dark
 from attnlab.ui.core.example_run import draw_example_note, readable_example_run
 from attnlab.ui.core.figures import figure
@@ -201,8 +201,7 @@ def _draw_state(
     line = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
     with st.container(**line, key="state"):
         draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
-        if snapshot.state == "idle":
-            draw_continue_offer(run)
+        draw_continue_offer(run)
         with st.container(**line, key="seeds", width="content"):
             draw_repeat(form, snapshot)
     with st.container(key="prospect"):
@@ -374,7 +373,6 @@ def draw_bench(
     with notices:
         if isinstance(form, OptionError):
             draw_form_problem(form)
-        draw_notices()
         draw_library_problem()
         if example and snapshot.state == "idle" and not session().runs_shelved:
             bench = _with_example(bench, example)

@@ -1,8 +1,11 @@
 """Results of a run's models over training, computed between redraws of a page."""
 
+import math
 import time
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sized
-from typing import Any, NamedTuple
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sized
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator
@@ -15,6 +18,8 @@ from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.session import session
 from attnlab.ui.train.cursor import OVER_TRAINING, Moment, is_replaying
 from attnlab.ui.train.welcome import draw_preset_choice
+
+Result = TypeVar("Result")
 
 # Between redraws, while a run trains or is replayed.
 _SECONDS = 0.5
@@ -57,8 +62,7 @@ def redraw_over_training(
 
     def waiting_for() -> tuple[bool, ...]:
         snapshot = run.snapshot()
-        reasons = snapshot.active, is_replaying(), bool(len(missing(snapshot)))
-        return reasons if any(reasons) else ()
+        return snapshot.active, is_replaying(), bool(len(missing(snapshot)))
 
     draw_while(waiting_for, lambda: draw(run.snapshot()), key=OVER_TRAINING, seconds=_SECONDS)
 
@@ -75,12 +79,23 @@ def course_of(key: str, of: Hashable) -> dict[int, Any]:
 
 
 def missing_models(known: Container[int], snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
-    """Return at most 32 kept models, without those at `known` steps; none while the run trains."""
+    """Return at most 32 kept models, without those at `known` steps; none while the run trains.
+
+    The first and the last kept model are among them.
+    """
     if snapshot.active:
         return []
     kept = snapshot.history.checkpoints
-    chosen = kept[:: -(-len(kept) // _MOST_MODELS) or 1]
-    return [(step, model) for step, model in chosen if step not in known]
+    chosen = np.linspace(0, len(kept) - 1, min(len(kept), _MOST_MODELS)).round().astype(int)
+    return [kept[place] for place in chosen if kept[place][0] not in known]
+
+
+def without_gaps(
+    course: Mapping[int, Result], missing: Iterable[tuple[int, AbstractModel]]
+) -> list[tuple[int, Result]]:
+    """Return the results by step up to the first missing model: a line would cross that gap."""
+    end = min((step for step, _ in missing), default=math.inf)
+    return [(step, course[step]) for step in sorted(course) if step < end]
 
 
 def some_of(missing: Iterable[tuple[int, AbstractModel]]) -> Iterator[tuple[int, AbstractModel]]:

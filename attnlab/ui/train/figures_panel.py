@@ -9,8 +9,9 @@ import streamlit as st
 
 from attnlab.comparisons.grid import show_prospect
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import Finding, OptionError, label_of, options_of
+from attnlab.configuration.options import Finding, OptionError, label_of, options_of, present
 from attnlab.generators import continue_sequence
+from attnlab.inspection.strategies import has_references
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.models.generation import beam_search, generate
@@ -62,7 +63,7 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
             accuracy = show_measured(test.accuracy, test.accuracy_stderr)
             remark = above_best_text(test, best.final)
             st.markdown(
-                f"learned **{share} %**, accuracy {accuracy}",
+                f"learned **{share} %**{_simplest(experiment, best.final)}, accuracy {accuracy}",
                 width="content",
                 help=(
                     "Share learned: 1 − (loss − true loss) / (uniform − floor). The true loss is "
@@ -70,9 +71,21 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
                     "learned 0 %, the optimum 100 %. The floor is the Bayes loss, the lowest "
                     "expected loss of any predictor. ± is one standard error over the test "
                     f"sequences; {OF_OTHER_SEEDS}. If the floor is estimated, ± includes its "
-                    f"error. {remark}"
+                    "error. A share in brackets is that of the process's best simple predictor. "
+                    f"{remark}"
                 ),
             )
+
+
+def _simplest(experiment: Experiment, best: Best) -> str:
+    """Return the share that the best simple predictor of a process has learned, if it has any."""
+    generator = experiment.generator
+    known = figure(ladder, generator, experiment.length) if has_references(generator) else None
+    if known is None:
+        return ""
+    *_, simple, _ = known
+    share = present(learned_share(simple.best, best, generator.vocabulary.size)).share
+    return f" ({simple.name}: {100 * share:.0f} %)"
 
 
 def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | None) -> None:

@@ -19,7 +19,7 @@ from attnlab.training.experiment import Experiment, Setup
 from attnlab.training.measure import Estimate
 from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of
+from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of, without_gaps
 from attnlab.ui.train.cursor import Moment
 
 _COURSE, _SHOWN, _HEIGHT = "measures_course", "measures_shown", 260
@@ -81,9 +81,8 @@ def _missing(run: LiveRun, chosen: Sequence[str]) -> list[tuple[int, Any]]:
     return missing_models(known, snapshot)
 
 
-def _waiting_for(run: LiveRun, chosen: Sequence[str]) -> tuple[bool, bool] | None:
-    reasons = run.snapshot().active, bool(_missing(run, chosen))
-    return reasons if any(reasons) else None
+def _waiting_for(run: LiveRun, chosen: Sequence[str]) -> tuple[bool, bool]:
+    return run.snapshot().active, bool(_missing(run, chosen))
 
 
 def _draw(run: LiveRun, chosen: Sequence[str]) -> None:
@@ -94,10 +93,12 @@ def _draw(run: LiveRun, chosen: Sequence[str]) -> None:
         _measure(model, setup, [name for name in chosen if name not in found], found)
     if snapshot.active:
         st.caption("Measures appear when the run pauses or ends.")
-    elif left := len(_missing(run, chosen)):
-        st.caption(f":material/hourglass_top: Measuring {left} more models of this run …")
-    defined = {name: _values(course, name, snapshot.step) for name in chosen}
-    for name in [name for name, values in defined.items() if course and not values]:
+    left = _missing(run, chosen)
+    if left:
+        st.caption(f":material/hourglass_top: Measuring {len(left)} more models of this run …")
+    measured = without_gaps(course, left)
+    defined = {name: _values(measured, name, snapshot.step) for name in chosen}
+    for name in [name for name, values in defined.items() if measured and not values]:
         needs = present(measure_of(name)).needs
         st.caption(
             f"{measure_label(name)} is not defined here. {f'It needs {needs}.' * bool(needs)}"
@@ -116,9 +117,11 @@ def _measure(
     found |= {name: estimates.get(name) for name in names}
 
 
-def _values(course: Course, name: str, most: int) -> list[tuple[int, Estimate]]:
+def _values(
+    measured: list[tuple[int, dict[str, Estimate | None]]], name: str, most: int
+) -> list[tuple[int, Estimate]]:
     """Return the estimates of a measure by step, up to the step `most` of the run."""
-    pairs = ((step, found.get(name)) for step, found in sorted(course.items()) if step <= most)
+    pairs = ((step, found.get(name)) for step, found in measured if step <= most)
     return [(step, estimate) for step, estimate in pairs if estimate is not None]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float, Int
 
-from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.number_text import show_percent, show_positions
 from attnlab.generators import AbstractGenerator, is_task, log_predictives
 from attnlab.inspection import final_probs, probs_by_query
 from attnlab.models import AbstractModel
@@ -184,14 +184,10 @@ def _bar(probability: float | None, kind: str) -> str:
 
 
 def _in_words(picture: Picture, word: str) -> str:
-    marked = [str(position) for position in sorted(picture.marked)]
-    if len(marked) > 1:
-        source = f"{word}s {', '.join(marked[:-1])} and {marked[-1]}"
-    else:
-        source = "".join(f"{word} {position}" for position in marked)
+    source = show_positions(picture.marked, word)
     parts = [
         f"A sample sequence: {' '.join(picture.symbols)}, then a {word} to predict.",
-        f"It depends on {source}." if source else "",
+        f"It depends on {source}." if picture.marked else "",
     ]
     parts += [
         f"{symbol}: model {'unknown' if model is None else show_percent(model)}, "
