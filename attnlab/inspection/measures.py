@@ -125,7 +125,7 @@ def _has_known_tables(experiment: Experiment) -> bool:
 _NEEDS_LENGTHS = "a causal model with the loss `next`, and positions that are not `learned`"
 _NEEDS_TABLES = "`in-context-markov` with `known-tables`, and a causal model with the loss `next`"
 _NEEDS_BELIEFS = "a process with hidden states and a causal model whose activations can be read"
-MEASURES: Registry[Measure] = Registry(
+MEASURES: Registry = Registry(
     (
         Measure(
             "accuracy",

@@ -10,6 +10,7 @@ are present if the tests have losses by position.
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path

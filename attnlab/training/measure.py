@@ -65,4 +65,4 @@ class Measure:
 
 
 # The measures that `register` adds.
-OWN_MEASURES: Registry[Measure] = Registry()
+OWN_MEASURES: Registry = Registry()
