@@ -83,7 +83,7 @@ def usual_experiment(preset: str | None, model: str | None, generator: str | Non
         usual |= TASKS[generator].usual_training if generator in TASKS else {}
         return Experiment(training=Training(**usual))
     if preset not in PRESETS:
-        raise OptionError("preset", preset, "not a preset", "See `train --list-presets`")
+        raise OptionError("preset", preset, "not a preset", choose_one_of(PRESETS, preset))
     return PRESETS[preset].experiment
 
 
