@@ -13,19 +13,17 @@ else:
     from collections.abc import AsyncIterator
     from contextlib import asynccontextmanager
 
-    # Otherwise XLA warns, for every cached program, that it may have been compiled for another
-    # processor. JAX reads this variable when it is imported.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
     import streamlit as st
     from starlette.middleware import Middleware
 
+    from attnlab.configuration.environment import quiet_xla
     from attnlab.registering import import_file
     from attnlab.ui.core.fragments import keep_loop
     from attnlab.ui.core.server import hosted, prepare_server
     from attnlab.ui.core.web import KnownHostsOnly, OwnServerOnly, shorten_log, show_error
     from attnlab.ui.train.cursor import warm_up
 
+    quiet_xla()
     shorten_log()
 
     try:

@@ -3,8 +3,9 @@
 Results go to standard output, progress to standard error, both in UTF-8. After a bad argument, the
 command prints one line with the remedy and exits with status 2.
 
-After Ctrl-C, it prints how far it got, and exits with status 130 = 128 + SIGINT. Python handles
-Ctrl-C only between two calls of compiled code, so a compilation or a chunk of steps ends first.
+After Ctrl-C, it prints how far it got, and exits with status 130 = 128 + SIGINT; likewise after
+SIGTERM with 143 and after SIGHUP with 129. Python handles a signal only between two calls of
+compiled code, so a compilation or a chunk of steps ends first.
 After a closed pipe, such as that to `head -1`, it prints nothing and exits with status 141 =
 128 + SIGPIPE, as shells report it. After a failed write, such as to a full disk, it prints the
 reason and exits with status 1. The last two also hold for standard error.
@@ -12,7 +13,9 @@ reason and exits with status 1. The last two also hold for standard error.
 
 import argparse
 import errno
+import itertools
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -34,10 +37,12 @@ from attnlab.command_line.process_commands import (
 )
 from attnlab.command_line.reproduce_command import add_reproduce, run_reproduce
 from attnlab.command_line.runs_command import add_runs, run_runs
+from attnlab.command_line.signals import raise_on_signals
 from attnlab.command_line.train_command import add_train, run_train
-from attnlab.configuration.environment import app_folder, check_devices
+from attnlab.configuration.environment import app_folder, check_devices, quiet_xla
 from attnlab.configuration.numerics import fix_numerics
 from attnlab.configuration.options import OptionError
+from attnlab.registering import import_file
 from attnlab.runs.history import ATTNLAB_VERSION
 from attnlab.runs.library import library_folder
 
@@ -102,12 +107,23 @@ _COMMANDS = MappingProxyType(
 def main(arguments: Sequence[str] | None = None, progress: CommandProgress | None = None) -> int:
     """Run one command and return its exit status; a long command reports to `progress`."""
     fix_numerics()
+    quiet_xla()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        # First, since flags and choices follow from the registered classes.
+        if (module := _module_in(arguments)) is not None:
+            import_file(module)
+    except ValueError as error:
+        print(f"attnlab: {error}", file=sys.stderr)
+        return 2
     values = vars(_parser().parse_args(arguments))
     # Python before 3.13 returns an empty list for the value of `--length=--`.
     lists = ("numbers", "names")
     values |= {name: "--" for name, value in values.items() if value == [] and name not in lists}
     parsed = {name: value for name, value in values.items() if value is not None}
     name = parsed.pop("command")
+    if name != "app":
+        parsed.pop("module", None)
     try:
         # Check the library before computing anything, so that finished runs can be saved.
         library_folder(os.environ)
@@ -130,10 +146,24 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(dest="command", required=True)
     for command in _COMMANDS.values():
         command.add(commands)
+    for name, command in commands.choices.items():
+        if name not in ("app", "runs"):
+            words = "a Python file that registers your own classes and measures"
+            command.add_argument("--module", metavar="FILE", help=words)
     return parser
 
 
-_INTERRUPTED, _PIPE_CLOSED, _WRITE_FAILED = 130, 141, 1
+def _module_in(arguments: Sequence[str]) -> str | None:
+    """Return the file after the flag `--module`, or None."""
+    for flag, value in itertools.pairwise([*arguments, ""]):
+        if flag.startswith("--module="):
+            return flag.removeprefix("--module=")
+        if flag == "--module" and value:
+            return value
+    return None
+
+
+_PIPE_CLOSED, _WRITE_FAILED = 141, 1
 
 
 def is_installed_command() -> bool:
@@ -143,7 +173,7 @@ def is_installed_command() -> bool:
 
 
 def status_of(command: Callable[[CommandProgress], int]) -> int:
-    """Run a command and return its exit status, also after Ctrl-C or a failed write."""
+    """Run a command and return its status; end the process after a signal or a failed write."""
     if sys.stderr is None:
         # The user has closed it; `print(file=None)` would write to standard output instead.
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
@@ -153,6 +183,7 @@ def status_of(command: Callable[[CommandProgress], int]) -> int:
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     progress = CommandProgress()
     try:
+        raise_on_signals()
         if sys.stdout is None:
             raise OSError(errno.EBADF, "standard output is closed")
         try:
@@ -162,27 +193,20 @@ def status_of(command: Callable[[CommandProgress], int]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         return status
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         _report(f"interrupted {progress.words}")
-        status = _INTERRUPTED
+        status = 128 + next(iter(error.args), signal.SIGINT)
     except BrokenPipeError:
         status = _PIPE_CLOSED
     except OSError as error:
         _report(f"the output could not be written: {error.strerror or error}")
         status = _WRITE_FAILED
-    _discard_output()
-    return status
-
-
-def _discard_output() -> None:
-    """Drop buffered output, which Python would otherwise try to write again at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        os.dup2(nowhere, stream.fileno())
+    # Python would try again to write buffered output, and crash by ending threads of compiled code.
+    os._exit(status)
 
 
 def _report(what: str) -> None:
     """Write one line to standard error, or nothing if that fails."""
     with suppress(OSError):
         # Bypass Python's buffer, which may still contain the output of a failed write.
-        os.write(sys.stderr.fileno(), f"attnlab: {what}.\n".encode())
+        os.write(sys.stderr.fileno(), f"attnlab: {what}.\n".encode(errors="backslashreplace"))

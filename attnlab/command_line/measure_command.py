@@ -10,7 +10,6 @@ from attnlab.command_line.train_command import begun_from_options, read_run_file
 from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import OptionError, choose_one_of, present
 from attnlab.inspection import MEASURES, estimates_of, measure_of, measures_for
-from attnlab.registering import import_file
 from attnlab.runs.option_texts import experiment_parts
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.measure import Estimate
@@ -28,9 +27,6 @@ def add_measure(commands: argparse._SubParsersAction) -> None:
     measuring.add_argument(
         "--over-training", action="store_true", help="measure every model that was kept"
     )
-    measuring.add_argument(
-        "--module", metavar="FILE", help="a Python file that registers your own measures"
-    )
     measuring.add_argument("--json", action="store_true", help="print one JSON object")
     measuring.add_options(experiment_parts())
 
@@ -39,8 +35,6 @@ def run_measure(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Print measures of a run that is trained or loaded."""
     names, as_json = parsed.pop("names"), parsed.pop("json")
     over_training, file = parsed.pop("over_training"), parsed.pop("load", None)
-    if module := parsed.pop("module", None):
-        import_file(module)
     if parsed.pop("list"):
         for measure in MEASURES.values():
             needs = f" Needs {measure.needs}." if measure.needs else ""
@@ -86,22 +80,13 @@ def _defined_names(names: list[str], experiment: Experiment) -> list[str]:
     return names or [name for name in measures_for([experiment]) if name in MEASURES]
 
 
-def record_of(step: int, found: dict[str, Estimate]) -> list[dict[str, Any]]:
-    """Return the measures of one step as they are in JSON, which has no NaN."""
-    return [
-        {
-            "name": name,
-            "step": step,
-            "value": value,
-            "stderr": None if stderr != stderr else stderr,
-        }
-        for name, (value, stderr) in found.items()
-    ]
-
-
 def _print(found: dict[int, dict[str, Estimate]], *, as_json: bool, over_training: bool) -> None:
     if as_json:
-        rows = [row for step, estimates in found.items() for row in record_of(step, estimates)]
+        rows = [
+            {"name": name, "step": step, **estimate.record()}
+            for step, estimates in found.items()
+            for name, estimate in estimates.items()
+        ]
         print(json.dumps({"measures": rows}))
         return
     for step, estimates in found.items():

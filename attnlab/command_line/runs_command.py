@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from attnlab.command_line.output_files import check_output, write_output
 from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import OptionError, present, quoted
+from attnlab.configuration.options import OptionError, present
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import (
     MOST_ARCHIVE_BYTES,
@@ -23,7 +24,7 @@ from attnlab.runs.library import (
     library_folder,
 )
 from attnlab.runs.run_summary import STATES, RunSummary
-from attnlab.runs.whole_file import read_bytes, save_bytes
+from attnlab.runs.whole_file import read_bytes
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import to_json
 
@@ -209,14 +210,11 @@ def _empty_bin(library: Library, parsed: dict[str, Any]) -> int:
 
 
 def _export(library: Library, parsed: dict[str, Any]) -> int:
-    numbers = _numbers(library, parsed["numbers"])
+    file, numbers = parsed["file"], _numbers(library, parsed["numbers"])
+    check_output("file", file)
     numbers = numbers or [entry.number for entry in library.entries(most=_MOST_LISTED)]
     unread = dict(library.problems()).keys()
-    data = library.export(numbers)
-    try:
-        save_bytes(data, Path(parsed["file"]))
-    except OSError as error:
-        print(f"attnlab: {quoted(parsed['file'])}: {error.strerror}.", file=sys.stderr)
+    if not write_output("file", file, library.export(numbers)):
         return 1
     # Only counted here, since `run_runs` prints the problems.
     bare = dict(library.problems()).keys() - unread

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -11,22 +12,23 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from attnlab.command_line.output_files import check_output, write_output
 from attnlab.command_line.parser import CommandProgress
 from attnlab.command_line.runs_command import keep
+from attnlab.command_line.signals import signals_ignored
 from attnlab.comparisons.grid import show_prospect
 from attnlab.configuration.environment import bytes_of_machine
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import is_task
-from attnlab.inspection import head_scores
+from attnlab.inspection import MEASURES, estimates_of, head_scores, measures_for
 from attnlab.inspection.targets import check_targets
 from attnlab.models import parameter_count
 from attnlab.optimum import FEW_BELIEFS, optimum
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.option_texts import experiment_parts, read_experiment, usual_experiment
 from attnlab.runs.run_summary import summary_of
-from attnlab.runs.storage import Run, load_run, save_run
-from attnlab.runs.whole_file import target_of
+from attnlab.runs.storage import Run, load_run, to_bytes
 from attnlab.training.changes import change_between, rescheduled
 from attnlab.training.evaluation import Evaluation, LossByPosition
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
@@ -73,35 +75,40 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
             print(f"{name}  {preset.label}. {preset.description}")
         return 0
     file, save = parsed.pop("load", None), parsed.pop("save", None)
-    begun = _from_file(file, parsed) if file else begun_from_options(parsed)
     if save:
-        _check_target(save)
+        check_output("save", save)
+    begun = _from_file(file, parsed) if file else begun_from_options(parsed)
     progress.words = "while drawing data and compiling; nothing was saved"
     print("Drawing data and compiling …", file=sys.stderr)
-    ended, figures, seconds = train_run(begun, progress, whole_history=bool(save or file))
-    targets = {}
+    whole_history = bool(save or file)
+    ended, figures, seconds = train_run(begun, progress, whole_history=whole_history, save=save)
+    made, exact, is_saved = int(ended.state.step) - begun.step, None, True
     try:
-        if save:
-            save_run(ended, Path(save))
         targets = _of_targets(ended, begun.setup)
-    finally:
-        # Save the finished run even if writing its file or the test of targets fails.
         exact = targets.get("exact_match")
+        if as_json:
+            targets |= _in_context(ended, begun.setup, figures)
+            targets["measures"] = _measures(ended, begun.setup)
+        _print_report(ended, targets, figures, seconds, made, as_json=as_json)
+        # Before the file is written, which may fail.
+        sys.stdout.flush()
+    finally:
+        # Also if a test or the report fails, or is interrupted.
+        if save:
+            is_saved = _save(ended, save, progress)
         keep(summary_of(ended, "done", figures, seconds, exact_match=exact))
-    made = int(ended.state.step) - begun.step
-    if as_json:
-        targets |= _in_context(ended, begun.setup, figures)
-    _print_report(ended, targets, figures, seconds, made, as_json=as_json)
-    return 0
+    return 0 if is_saved else 1
 
 
-def _check_target(save: str) -> None:
-    """Raise `OptionError` before training if the run file cannot be written."""
-    try:
-        target_of(Path(save))
-    except OSError as error:
-        problem = error.strerror or str(error)
-        raise OptionError("save", save, problem, "Name another file") from None
+def _save(reached: Run, save: str, progress: CommandProgress) -> bool:
+    """Write the run file, or print why that failed; return whether it worked."""
+    with signals_ignored():
+        is_saved = write_output("save", save, to_bytes(reached))
+    if is_saved:
+        step, steps = int(reached.state.step), reached.experiment.training.steps
+        rest = f", and `--load {shlex.quote(save)}` resumes it" if step < steps else ""
+        progress.words = f"at step {step:,} of {steps:,}; the run is saved{rest}"
+    return is_saved
 
 
 class Begun(NamedTuple):
@@ -169,9 +176,12 @@ def _from_file(file: str, parsed: dict[str, Any]) -> Begun:
 
 
 def train_run(
-    begun: Begun, progress: CommandProgress, *, whole_history: bool
+    begun: Begun, progress: CommandProgress, *, whole_history: bool, save: str | None = None
 ) -> tuple[Run, Evaluation, float]:
-    """Train to the end; return the run, its last evaluation, and the seconds of training."""
+    """Train to the end; return the run, its last evaluation, and the seconds of training.
+
+    If a signal or a failed print ends it, the file `save` gets the run so far.
+    """
     experiment, setup, state, history = begun
     state, steps = setup.state if state is None else state, experiment.training.steps
     advance(state, setup.source, experiment.training, key=setup.key, steps=0)
@@ -180,19 +190,31 @@ def train_run(
     progress.words = f"at step {begun.step:,} of {steps:,}; nothing was saved"
     began = time.perf_counter()
     events = run(experiment, begun.state, setup=setup, chunk=steps_at_once(experiment), plan=plan)
-    for event in events:
-        history = history.after(event)
-        if isinstance(event, EvaluationEvent):
-            figures = event.evaluation
-        if not isinstance(event, Progress):
-            continue
-        seconds, state = time.perf_counter() - began, event.state
-        step, nll = int(state.step), event.losses.nll[-1]
-        progress.words = f"at step {step:,} of {steps:,}; nothing was saved"
-        if step % _STEPS_A_LINE == 0 or step == steps:
-            print(f"step {step:,} of {steps:,}, training loss {nll:.3f} nats", file=sys.stderr)
-    if reason := divergence(experiment, setup, state, figures):
-        print(f"attnlab: {reason}", file=sys.stderr)
+    reached = None
+    try:
+        for event in events:
+            history = history.after(event)
+            if isinstance(event, EvaluationEvent):
+                figures = event.evaluation
+            if isinstance(event, Progress):
+                seconds, state, losses = time.perf_counter() - began, event.state, event.losses
+            step = int(state.step)
+            # A resumed run does not make up for a missed evaluation.
+            if step > begun.step and (not isinstance(event, Progress) or step not in plan.tests):
+                reached = Run(experiment, state, history)
+            if not isinstance(event, Progress):
+                continue
+            progress.words = f"at step {step:,} of {steps:,}; nothing was saved"
+            # Evaluations may end chunks anywhere.
+            if step == steps or step // _STEPS_A_LINE > (step - len(losses.nll)) // _STEPS_A_LINE:
+                nll = losses.nll[-1]
+                print(f"step {step:,} of {steps:,}, training loss {nll:.3f} nats", file=sys.stderr)
+        if reason := divergence(experiment, setup, state, figures):
+            print(f"attnlab: {reason}", file=sys.stderr)
+    except (KeyboardInterrupt, OSError):
+        if save and reached is not None:
+            _save(reached, save, progress)
+        raise
     return Run(experiment, state, history), figures, seconds
 
 
@@ -226,6 +248,13 @@ def _by_position(found: LossByPosition | None) -> dict[str, Any]:
         "mean_test_nll_stderr": found.mean_stderr,
         "test_nll_by_position": dict(zip(found._fields[:3], found, strict=False)),
     }
+
+
+def _measures(ended: Run, setup: Setup) -> list[dict[str, Any]]:
+    """Return all measures of the last model."""
+    names = [name for name in measures_for([ended.experiment]) if name in MEASURES]
+    found = estimates_of(ended.state.model, setup, names)
+    return [{"name": name, **estimate.record()} for name, estimate in found.items()]
 
 
 def _in_context(ended: Run, setup: Setup, figures: Evaluation) -> dict[str, Any]:

@@ -105,7 +105,8 @@ class Processes(Executor):
     def __exit__(self, kind, error, trace) -> None:
         if kind is not None:
             self._lifeline.close()
-        self.shutdown(wait=kind is None)
+        # Semaphores of the pool are released only when its last worker has ended.
+        self.shutdown()
 
 
 def _begin_worker(threads: int, alive: Any) -> None:

@@ -1,5 +1,6 @@
 """Environment variables, all read here, so that each accepts the same values."""
 
+import logging
 import math
 import os
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 _PACKAGE = Path(__file__).resolve().parents[1]
+_XLA_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 _YES = ("on", "true", "yes", "1")
 _NO = ("off", "false", "no", "0")
 
@@ -79,6 +81,22 @@ def bytes_of_machine() -> float:
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     limits = [limit.read_text().strip() for limit in _CONTAINER_LIMITS if limit.exists()]
     return min(*found, *(int(text) for text in limits if text.isdecimal()), math.inf)
+
+
+def quiet_xla() -> None:
+    """Silence XLA's log, here and in processes started from here; only programs should call it.
+
+    For every cached program XLA reports that another processor may have compiled it. A level that
+    the user has chosen stays.
+    """
+    # The value that JAX sets when it is imported, unless the user has set one.
+    if os.environ.get(_XLA_LEVEL) == "1" and "JAX_LOGGING_LEVEL" not in os.environ:
+        os.environ[_XLA_LEVEL] = "3"
+        jax.config.update("jax_logging_level", "CRITICAL")
+        # JAX's own messages, which it silences with those of XLA, stay.
+        jax.config.update("jax_logging_level", None)
+        for name in ("jax", "jaxlib"):
+            logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 def check_devices() -> None:

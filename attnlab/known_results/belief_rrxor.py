@@ -78,6 +78,6 @@ RESULT = KnownResult(
         dict.fromkeys(("R² of the last layer", "R² of all layers"), (-math.inf, 1.0))
     ),
     differs=f"{REPLICATION} It trained for 50,000 steps, and the runs here for 2,000. "
-    "Before training, R² of all layers together is already about 0.58.",
+    "Before training, R² of all layers together is already 0.54 to 0.59.",
     tuned_on=(0, 1, 2, 3, 4),
 )

@@ -39,18 +39,26 @@ def read_bytes(
 def target_of(path: Path) -> Path:
     """Return the file that writing to `path` replaces, following all symbolic links.
 
-    Raises `OSError` if `path` names something other than a regular file, such as a device, or if a
-    folder is missing.
+    Raises `OSError` if `path` names something other than a regular file, such as a device, or a
+    file without write access, or if a folder is missing.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(errno.EINVAL, _NOT_REGULAR, str(path))
+        if not os.access(path, os.W_OK):
+            # Only some systems let a rename replace it.
+            raise PermissionError(errno.EACCES, "it is read-only", str(path))
     except FileNotFoundError:
         # The file is new, or a link to a new file.
         target = Path(os.path.realpath(path))
         os.stat(target.parent)
         return target
     return Path(os.path.realpath(path))
+
+
+def check_writable(path: Path) -> None:
+    """Raise `OSError` if `save_bytes` cannot write this file, except for want of space."""
+    write_part(b"", target_of(path), durable=False).unlink()
 
 
 def save_bytes(data: bytes, path: Path) -> None:

@@ -16,6 +16,10 @@ class Estimate(NamedTuple):
     value: float
     stderr: float = math.nan
 
+    def record(self) -> dict[str, float | None]:
+        """Return it for JSON, which has no NaN: an error that is not known is None."""
+        return {"value": self.value, "stderr": None if math.isnan(self.stderr) else self.stderr}
+
 
 @dataclasses.dataclass(frozen=True)
 class Measure:

@@ -188,3 +188,10 @@ def test_help_ends_with_status_0(run, arguments):
     status, out, err = run(*arguments)
     assert (status, err) == (0, "")
     assert "usage: python -m attnlab" in out
+
+
+@pytest.mark.parametrize("command", ["train", "probe", "compare"])
+def test_a_misspelt_preset_gets_the_nearest_names(run, command):
+    status, out, err = run(command, "--preset", "mess3-beleif")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "'mess3-belief'" in err

@@ -1,4 +1,4 @@
-"""The command line as a process: Ctrl-C, closed pipes, and writes that fail."""
+"""The command line as a process: signals, closed pipes, writes that fail, and its silence."""
 
 import os
 import signal
@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from attnlab.runs.storage import load_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--length", "4", "--train-size", "200", "--test-size", "100")
@@ -28,17 +30,18 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 def heard_signals():
     """Processes that are started inherit whether SIGINT is ignored, as in a background job."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hangup = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGHUP, hangup)
 
 
 @contextmanager
-def started(*arguments, program=("-m", "attnlab"), **streams):
-    # Nor with programs that other tests have kept: loading one may print a line on standard error
-    # (openxla/xla#44565), and the command line keeps none.
+def started(*arguments, program=("-m", "attnlab"), variables=None, **streams):
+    # Nor with programs that other tests have kept, since the command line keeps none.
     left_out = ("PYTHONUNBUFFERED", "JAX_COMPILATION_CACHE_DIR")
     environment = {k: v for k, v in os.environ.items() if k not in left_out}
-    environment |= {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    environment |= {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **(variables or {})}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
     command = [sys.executable, *map(str, program), *arguments]
     with subprocess.Popen(
@@ -88,6 +91,92 @@ def test_ctrl_c_ends_with_one_line_that_says_how_far_it_came(arguments, after, s
         reached, _, rest = last.removeprefix("attnlab: interrupted at step ").partition(" of ")
         assert int(reached.replace(",", "")) >= int(after.split()[1].replace(",", ""))
         assert rest == "100,000; nothing was saved."
+
+
+SEVERAL = ("--model", "linear", "--steps", "20", "--seeds", "2", *SMALL)
+COMPILING = {
+    ("train", *SMALL): signal.SIGTERM,
+    ("probe", "--preset", "mess3-belief"): signal.SIGHUP,
+    ("compare", *SEVERAL): signal.SIGINT,
+    ("compare", "--workers", "1", *SEVERAL): signal.SIGTERM,
+    ("reproduce", "blog-post"): signal.SIGHUP,
+    ("sample", "markov"): signal.SIGINT,
+    ("optimum", "markov"): signal.SIGTERM,
+}
+
+
+@pytest.mark.parametrize("arguments", COMPILING, ids=" ".join)
+def test_a_signal_while_a_command_compiles_ends_it_with_one_line(arguments):
+    by = COMPILING[arguments]
+    with started(*arguments, variables={"JAX_LOG_COMPILES": "1"}) as process:
+        read_until(process.stderr, "Compiling jit")
+        process.send_signal(by)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (128 + by, "")
+    assert err.splitlines()[-1].startswith("attnlab: interrupted ")
+    assert "Traceback" not in err
+
+
+COMPUTES = """
+import os, signal, sys
+import jax, jax.numpy as jnp
+from attnlab.command_line.cli import status_of
+
+def command(progress):
+    many = lambda x: jax.lax.fori_loop(0, 10**9, lambda _, y: jnp.sin(y @ y), x)
+    # XLA computes it in a thread.
+    computed = jax.jit(many)(jnp.ones((300, 300)))
+    os.kill(os.getpid(), signal.SIGINT)
+    computed.block_until_ready()
+
+sys.exit(status_of(command))
+"""
+
+
+def test_a_signal_does_not_wait_for_threads_of_compiled_code():
+    with started(program=("-c", COMPUTES)) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "attnlab: interrupted while starting.\n")
+
+
+def test_an_interrupted_run_is_saved_and_resumes_as_the_run_in_one_go(tmp_path):
+    half, resumed, whole = (tmp_path / name for name in ("half", "resumed", "whole"))
+    long = ("train", "--steps", "10000", *SMALL)
+    with started(*long, "--save", str(whole)) as process:
+        process.communicate()
+    for by in (signal.SIGINT, signal.SIGTERM, "a closed pipe"):
+        with started(*long, "--save", str(half)) as process:
+            read_until(process.stderr, "step ")
+            if by == "a closed pipe":
+                process.stderr.close()
+                assert process.wait() == 141
+            else:
+                process.send_signal(by)
+                # A closing terminal sends several.
+                process.send_signal(signal.SIGHUP)
+                last = process.communicate()[1].splitlines()[-1]
+                assert process.returncode in (128 + by, 128 + signal.SIGHUP)
+                assert last.endswith(f"; the run is saved, and `--load {half}` resumes it.")
+        assert 0 < int(load_run(half).state.step) < 10_000
+        with started("train", "--load", str(half), "--save", str(resumed)) as process:
+            process.communicate()
+        assert resumed.read_bytes() == whole.read_bytes()
+        half.unlink()
+
+
+def test_kept_programs_are_loaded_without_a_warning_for_each(tmp_path):
+    kept = {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        # The value that JAX sets.
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+    }
+    for _ in range(2):
+        with started("sample", "markov", variables=kept) as process:
+            err = process.communicate()[1]
+        assert (process.returncode, err) == (0, "")
+    assert any(tmp_path.iterdir())
 
 
 WORKERS = """

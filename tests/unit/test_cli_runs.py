@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 
@@ -10,6 +12,7 @@ import pytest
 
 from attnlab.runs.library import Library
 from attnlab.runs.storage import load_run
+from tests.unit.documents import ROOT
 from tests.unit.kept_results import result_of, run_of
 from tests.unit.small_experiments import SMALL as SMALL_ATTENTION
 
@@ -238,6 +241,72 @@ def test_a_run_is_not_saved_to_what_is_no_file(run, tmp_path, name):
     assert "`save` is" in err
     assert (tmp_path / "loop").readlink() == tmp_path / "loop"
     assert (tmp_path / "fifo").is_fifo()
+
+
+# As a user who may not write there, which root always may.
+WRITES = """
+import os, sys
+from attnlab.command_line.cli import main
+
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+for file in ("read-only", "locked/new", "x" * 250):
+    print(main([*sys.argv[1:], file]))
+"""
+
+
+@pytest.mark.slow
+@posix
+@pytest.mark.parametrize("command", [("train", "--save"), ("runs", "export")], ids=" ".join)
+def test_an_output_file_that_cannot_be_written_is_refused_first(tmp_path, command):
+    for parent in [each for each in (tmp_path, *tmp_path.parents) if "pytest-" in str(each)]:
+        parent.chmod(0o755)
+    for name in ("locked", "library", "open"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "locked").chmod(0o555)
+    (tmp_path / "library").chmod(0o777)
+    (tmp_path / "read-only").write_text("before")
+    (tmp_path / "read-only").chmod(0o444)
+    tmp_path.chmod(0o777)
+    done = subprocess.run(
+        [sys.executable, "-c", WRITES, *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "ATTNLAB_LIBRARY": str(tmp_path / "library")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    option = command[1].removeprefix("--").replace("export", "file")
+    assert done.stdout.split() == ["2", "2", "2"], done.stderr
+    lines = done.stderr.splitlines()
+    assert [line.startswith(f"attnlab: `{option}` is ") for line in lines] == [True] * 3
+    assert (tmp_path / "read-only").read_text() == "before"
+
+
+@posix
+def test_results_are_printed_and_kept_although_the_disk_is_full(run, library, tmp_path):
+    import resource
+
+    file = tmp_path / "my.run"
+    assert run("train", *SMALL, "--steps", 20)[0] == 0
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for command, name in (
+        (("train", *SMALL, "--steps", 20, "--save"), "save"),
+        (("runs", "export"), "file"),
+    ):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, hard))
+        try:
+            status, out, err = run(*command, file)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        (line,) = [line for line in err.splitlines() if line.startswith("attnlab: `")]
+        assert status == 1
+        assert f"`{name}` is " in line
+        assert "nothing was saved" in line
+        assert not file.exists()
+        assert ("accuracy" in out) == (name == "save")
 
 
 @posix

@@ -152,6 +152,17 @@ def test_a_plan_has_bounds():
         plan_of(Grid((("length", ("many", "0")),), base=BASE), OPEN)
 
 
+def test_a_shared_server_counts_the_settings_before_it_builds_them(monkeypatch):
+    def built(grid):
+        raise AssertionError("settings were built")
+
+    monkeypatch.setattr("attnlab.ui.compare.work.settings_of", built)
+    many = tuple(map(str, range(1, 44)))
+    grid = Grid((("length", many), ("d_attn", many)), seeds=1, base=BASE)
+    with pytest.raises(OptionError, match="`runs` is 1849: more than the cap of 100"):
+        plan_of(grid, HOSTED)
+
+
 def test_a_shared_server_bounds_the_work_of_all_runs_together():
     heavy = dataclasses.replace(BASE, training=Training(steps=20_000, batch=1_000))
     check_comparison([heavy], HOSTED, seeds=1)

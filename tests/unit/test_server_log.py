@@ -81,6 +81,25 @@ log.warning("short: %d", 7)
     assert "short: 7" in run.stderr
 
 
+@pytest.mark.slow
+def test_an_error_of_a_page_is_logged_once_a_session_and_line():
+    program = """
+import app
+from streamlit.testing.v1 import AppTest
+page = 'import streamlit as st; raise st.session_state["kind"]("a page")'
+for visitor in range(2):
+    session = AppTest.from_string(page)
+    for kind in (ValueError, TypeError, ValueError, TypeError):
+        session.session_state["kind"] = kind
+        assert session.run().exception
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for kind in ("ValueError", "TypeError"):
+        assert run.stderr.count(f"\n{kind}: a page") == 2
+
+
 _FILE = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 
 
@@ -89,3 +108,4 @@ def test_nothing_is_reported_and_no_traceback_shown():
     assert configuration["browser"]["gatherUsageStats"] is False
     assert configuration["client"]["showErrorDetails"] == "none"
     assert configuration["server"]["maxUploadSize"] <= 50
+    assert configuration["server"]["maxWidgetStateSize"] <= 1
