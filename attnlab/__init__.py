@@ -1,118 +1,26 @@
 """attnlab: a laboratory bench for attention. `attnlab app` starts the app."""
 
-from attnlab import optimum as optimum
-from attnlab.attention import attend as attend
-from attnlab.comparisons.many import run_all as run_all
-from attnlab.comparisons.processes import Processes as Processes
-from attnlab.comparisons.processes import WorkersError as WorkersError
-from attnlab.comparisons.summary import summarise as summarise
-from attnlab.configuration.options import OptionError as OptionError
-from attnlab.generators import GENERATORS as GENERATORS
-from attnlab.generators import PROCESSES as PROCESSES
-from attnlab.generators import TASKS as TASKS
-from attnlab.generators import AbstractHiddenChain as AbstractHiddenChain
-from attnlab.generators import Bijection as Bijection
-from attnlab.generators import Cards as Cards
-from attnlab.generators import CausalTree as CausalTree
-from attnlab.generators import Copy as Copy
-from attnlab.generators import Custom as Custom
-from attnlab.generators import DotMod as DotMod
-from attnlab.generators import Even as Even
-from attnlab.generators import GoldenMean as GoldenMean
-from attnlab.generators import HiddenChain as HiddenChain
-from attnlab.generators import HiddenMarkov as HiddenMarkov
-from attnlab.generators import InContextMarkov as InContextMarkov
-from attnlab.generators import Induction as Induction
-from attnlab.generators import LeakyRandomRandomXor as LeakyRandomRandomXor
-from attnlab.generators import Markov as Markov
-from attnlab.generators import Mess3 as Mess3
-from attnlab.generators import ModularAddition as ModularAddition
-from attnlab.generators import NDays as NDays
-from attnlab.generators import Parentheses as Parentheses
-from attnlab.generators import ProductChain as ProductChain
-from attnlab.generators import RandomRandomXor as RandomRandomXor
-from attnlab.generators import Recall as Recall
-from attnlab.generators import RecallPairs as RecallPairs
-from attnlab.generators import Reverse as Reverse
-from attnlab.generators import Shift as Shift
-from attnlab.generators import SimpleNonunifilar as SimpleNonunifilar
-from attnlab.generators import Sort as Sort
-from attnlab.generators import Translate as Translate
-from attnlab.generators import ZeroOneRandom as ZeroOneRandom
-from attnlab.generators import beliefs as beliefs
-from attnlab.generators import continue_sequence as continue_sequence
-from attnlab.generators import log_predictives as log_predictives
-from attnlab.generators import sample as sample
-from attnlab.generators.vocabulary import WEATHER as WEATHER
-from attnlab.generators.vocabulary import Vocabulary as Vocabulary
-from attnlab.live.live_run import LiveRun as LiveRun
-from attnlab.models import ALL_MODELS as ALL_MODELS
-from attnlab.models import MODELS as MODELS
-from attnlab.models import SOURCE_MODELS as SOURCE_MODELS
-from attnlab.models import AttentionOptions as AttentionOptions
-from attnlab.models import ConvOptions as ConvOptions
-from attnlab.models import EncoderDecoderOptions as EncoderDecoderOptions
-from attnlab.models import GRUOptions as GRUOptions
-from attnlab.models import LinearOptions as LinearOptions
-from attnlab.models import LSTMOptions as LSTMOptions
-from attnlab.models import MLPOptions as MLPOptions
-from attnlab.models import RNNAttentionOptions as RNNAttentionOptions
-from attnlab.models import RNNBottleneckOptions as RNNBottleneckOptions
-from attnlab.models import RNNOptions as RNNOptions
-from attnlab.models import SSMOptions as SSMOptions
-from attnlab.models import TransformerOptions as TransformerOptions
-from attnlab.models import parameter_count as parameter_count
-from attnlab.models import parameters_by_part as parameters_by_part
-from attnlab.models.base import READOUTS as READOUTS
-from attnlab.models.generation import beam_search as beam_search
-from attnlab.models.generation import generate as generate
-from attnlab.positions import POSITIONS as POSITIONS
-from attnlab.positions import Alibi as Alibi
-from attnlab.positions import BlogDescribed as BlogDescribed
-from attnlab.positions import BlogPublished as BlogPublished
-from attnlab.positions import Learned as Learned
-from attnlab.positions import NoPosition as NoPosition
-from attnlab.positions import Rotary as Rotary
-from attnlab.positions import Scalar as Scalar
-from attnlab.positions import Sinusoidal as Sinusoidal
-from attnlab.registering import register as register
-from attnlab.registering import unregister as unregister
-from attnlab.runs.history import ATTNLAB_VERSION
-from attnlab.runs.history import History as History
-from attnlab.runs.history import empty_history as empty_history
-from attnlab.runs.library import Library as Library
-from attnlab.runs.library import LibraryError as LibraryError
-from attnlab.runs.run_summary import RunSummary as RunSummary
-from attnlab.runs.storage import Run as Run
-from attnlab.runs.storage import RunFileError as RunFileError
-from attnlab.runs.storage import load_run as load_run
-from attnlab.runs.storage import save_run as save_run
-from attnlab.training.evaluation import Evaluation as Evaluation
-from attnlab.training.evaluation import evaluate as evaluate
-from attnlab.training.evaluation import evaluate_by_position as evaluate_by_position
-from attnlab.training.experiment import Experiment as Experiment
-from attnlab.training.experiment import Setup as Setup
-from attnlab.training.experiment import from_json as from_json
-from attnlab.training.experiment import prepare as prepare
-from attnlab.training.experiment import to_json as to_json
-from attnlab.training.loop import EvaluationEvent as EvaluationEvent
-from attnlab.training.loop import NotFiniteError as NotFiniteError
-from attnlab.training.loop import Progress as Progress
-from attnlab.training.loop import run as run
-from attnlab.training.loop import train as train
-from attnlab.training.losses import LOSSES as LOSSES
-from attnlab.training.measure import Estimate as Estimate
-from attnlab.training.measure import Measure as Measure
-from attnlab.training.optimisers import OPTIMISERS as OPTIMISERS
-from attnlab.training.optimisers import SCHEDULES as SCHEDULES
-from attnlab.training.optimisers import Adam as Adam
-from attnlab.training.optimisers import AdamW as AdamW
-from attnlab.training.optimisers import Constant as Constant
-from attnlab.training.optimisers import InverseSquareRoot as InverseSquareRoot
-from attnlab.training.optimisers import Sgd as Sgd
-from attnlab.training.optimisers import WarmUpCosine as WarmUpCosine
-from attnlab.training.presets import PRESETS as PRESETS
-from attnlab.training.steps import Training as Training
-from attnlab.training.steps import advance as advance
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = ATTNLAB_VERSION
+__version__ = "0.2.0"
+
+if TYPE_CHECKING:
+    from attnlab.public import *
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Import the public names with the first of them: they need JAX, which takes a second."""
+        if not name.startswith("__"):
+            globals().update(_public_names())
+        if name not in globals():
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return globals()[name]
+
+    def __dir__() -> list[str]:
+        return sorted(globals() | _public_names())
+
+    def _public_names() -> dict[str, Any]:
+        # Not by `from`, which would ask this module for the name first.
+        public = import_module("attnlab.public")
+        return {name: value for name, value in vars(public).items() if name[0] != "_"}

@@ -19,12 +19,12 @@ from typing import Any
 
 import jax
 
+from attnlab import __version__
 from attnlab.comparisons import published
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
 from attnlab.comparisons.published import FIGURES, PARTS, Made, Shipped, runs_of
 from attnlab.comparisons.summary import references_of
-from attnlab.runs.history import ATTNLAB_VERSION
 from attnlab.runs.library import Library, library_folder
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment, to_json
@@ -59,7 +59,7 @@ def made(cores: str) -> Made:
     """Return the date, the versions and the machine."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     machine = platform.machine().replace("_", "-")
-    return Made(today, ATTNLAB_VERSION, jax.__version__, f"{cores} of {machine}")
+    return Made(today, __version__, jax.__version__, f"{cores} of {machine}")
 
 
 def to_text(shipped: Shipped) -> str:

@@ -25,6 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
+from attnlab import __version__
 from attnlab.command_line.many_runs import add_compare, run_compare
 from attnlab.command_line.measure_command import add_measure, run_measure
 from attnlab.command_line.parser import CommandProgress, Parser, whole_number
@@ -43,7 +44,6 @@ from attnlab.configuration.environment import app_folder, check_devices, quiet_x
 from attnlab.configuration.numerics import fix_numerics
 from attnlab.configuration.options import OptionError
 from attnlab.registering import import_file
-from attnlab.runs.history import ATTNLAB_VERSION
 from attnlab.runs.library import library_folder
 
 
@@ -142,7 +142,7 @@ def _parser() -> Parser:
             "Train small attention models on processes whose best possible prediction is known."
         ),
     )
-    parser.add_argument("--version", action="version", version=f"attnlab {ATTNLAB_VERSION}")
+    parser.add_argument("--version", action="version", version=f"attnlab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     for command in _COMMANDS.values():
         command.add(commands)

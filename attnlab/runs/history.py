@@ -10,6 +10,7 @@ import jaxlib
 import numpy as np
 from jaxtyping import Float, Int
 
+from attnlab import __version__
 from attnlab.configuration.options import present, quoted
 from attnlab.models import AbstractModel, parameter_count
 from attnlab.training.changes import Change
@@ -18,7 +19,6 @@ from attnlab.training.loop import Event, Progress
 
 # The version of the package. Raise it for a release, and whenever the same experiment and seed give
 # other numbers than before.
-ATTNLAB_VERSION = "0.2.0"
 
 _MOST_CHARACTERS = 50
 
@@ -45,9 +45,7 @@ class Versions(NamedTuple):
 
 def current_versions() -> Versions:
     """Return the versions of this process."""
-    return Versions(
-        ATTNLAB_VERSION, jax.__version__, jaxlib.version.__version__, jax.default_backend()
-    )
+    return Versions(__version__, jax.__version__, jaxlib.version.__version__, jax.default_backend())
 
 
 def versions_of(parts: Any) -> Versions:
