@@ -81,7 +81,7 @@ def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_started():
     app = AppTest.from_file(APP, default_timeout=60).run()
     app.switch_page(PAGE)
     app.query_params.clear()
-    until(app.run(), "Step 2,000: 5 of 5 hands correct.")
+    until(app.run(), "Step 1,000: 5 of 5 hands correct.")
     assert any("**Example run**: `cards`" in info.value for info in app.info)
     run = app.session_state["session"].run
     assert run.snapshot().state == "idle"
@@ -89,7 +89,7 @@ def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_started():
     app.slider(key="cards_hand").set_value(4).run()
     assert not app.info
     app.slider(key="cards_hand").set_value(5).run()
-    until(app, "Step 2,000: ")
+    until(app, "Step 1,000: ")
     app.button(key="run_step").click().run()
     assert run.wait(60.0)
     until(app.run(), "**Step 1: ")
