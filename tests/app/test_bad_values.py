@@ -1,6 +1,10 @@
 """Values that cannot run are answered by an error that names the option."""
 
 import pytest
+import streamlit as st
+
+from attnlab import Experiment
+from attnlab.ui.controls.form_state import chosen_part
 
 
 def _errors(app) -> str:
@@ -94,3 +98,11 @@ def test_days_may_be_recalled_beyond_the_usual_ones(app, length):
     app.text_input(key="recall_days").set_value("1 4 12").run()
     assert _errors(app) == ""
     assert not app.button(key="run_start").disabled
+
+
+def test_a_class_that_no_menu_has_becomes_the_default(monkeypatch):
+    """Only a forged message has one, which no page without a browser can send."""
+    state = {"generator": "zz", "model": "gru"}
+    monkeypatch.setattr(st, "session_state", state)
+    assert chosen_part(Experiment, "generator").name == state["generator"] == "markov"
+    assert chosen_part(Experiment, "model").name == "gru"

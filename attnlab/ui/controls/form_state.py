@@ -129,7 +129,11 @@ def chosen_part(kind: type, name: str) -> type:
     registry = present(options_of(kind)[name].registry)
     if len(registry) == 1:
         return next(iter(registry.values()))
-    return registry[st.session_state[control_key(kind, name)]]
+    key = control_key(kind, name)
+    if st.session_state[key] not in registry:
+        # Only a forged message names another class: the menu has no such choice.
+        st.session_state[key] = default_of(kind, name).name
+    return registry[st.session_state[key]]
 
 
 def in_form(field: Field) -> Iterable[type]:
