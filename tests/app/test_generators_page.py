@@ -187,7 +187,9 @@ def test_a_stream_that_hardly_ever_changes_has_exact_figures(page):
 def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
     gate, cache = threading.Event(), FutureCache()
     monkeypatch.setattr("attnlab.ui.core.figures._cache", lambda: cache)
+    # Both workers are busy, each for another session.
     cache.submit((gate.wait, _PATIENCE), gate)
+    cache.submit((gate.wait, 2 * _PATIENCE), cache)
     try:
         page.segmented_control(key="generators_section").set_value("Best possible").run()
         assert "numbers below: 0 of 3" in "\n".join(caption.value for caption in page.caption)

@@ -124,6 +124,7 @@ def test_five_seeds_give_a_mean_with_its_interval_and_are_kept(small):
     assert captions(small) == before
     # Other settings have figures of their own, or none.
     small.number_input(key="steps").set_value(30).run()
+    small.button(key="run_reset").click().run()
     assert "accuracy over 5 seeds" not in captions(small)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from attnlab.command_line.many_runs import result_parts, seed_lines, show_interval
 from attnlab.comparisons.intervals import Interval
-from attnlab.comparisons.published import PARTS, part_named, parts, shipped
+from attnlab.comparisons.published import PARTS, part_named, shipped
 from attnlab.comparisons.summary import References, summarise
 from attnlab.optimum import Best
 from attnlab.training.steps import Training
@@ -193,7 +193,7 @@ def small_table(monkeypatch):
         for s in table.settings
     )
     small = dataclasses.replace(table, settings=settings)
-    monkeypatch.setattr(parts, "PARTS", {**PARTS, "table": small})
+    monkeypatch.setattr("attnlab.comparisons.published.PARTS", {**PARTS, "table": small})
 
 
 @pytest.mark.slow

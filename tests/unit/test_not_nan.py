@@ -91,7 +91,9 @@ def test_optimum_baselines_and_verdict_give_no_warning(kind):
         found = [*optimum(process, length, FEW).by_position, optimum(process, length, FEW).final]
         found += [baseline.best for baseline in ladder(process, length, FEW)]
         assert np.isfinite([(best.nll, best.accuracy) for best in found]).all(), process
-        feasibility(dataclasses.replace(SMALL, generator=process, length=length), FEW)
+        # A task may have too few sources to hold some out.
+        with suppress(OptionError):
+            feasibility(dataclasses.replace(SMALL, generator=process, length=length), FEW)
         if isinstance(process, AbstractHiddenChain):
             rate = entropy_rate(process)
             assert 0 <= rate.low <= rate.high + 1e-9 <= np.log(process.vocabulary.size) + 2e-9

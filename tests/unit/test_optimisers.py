@@ -174,7 +174,3 @@ def test_a_rate_that_changes_on_the_way_is_that_of_the_rest():
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-def test_what_was_written_before_there_was_a_choice_is_adam():
-    old = {"version": 1, "name": "experiment", "training": {"name": "adam", "learning_rate": 0.01}}
-    assert from_json(json.dumps(old)) == Experiment(training=Training(learning_rate=0.01))
-    assert Training().optimiser == Adam()

@@ -5,7 +5,7 @@ import math
 
 import hypothesis
 import pytest
-from attnlab.training.registering import register, unregister
+from attnlab.registering import register, unregister
 from hypothesis import strategies as st
 
 from attnlab.configuration.options import (
