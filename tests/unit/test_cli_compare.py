@@ -114,7 +114,7 @@ def test_for_people_a_row_has_its_interval_and_the_best_possible(run):
         (("--model", "linear", "--heads", "2"), "`heads`"),
         (("--preset", "nothing", "--seeds", "1"), "`preset` is 'nothing'"),
         (("--metrics", "happiness"), "`metrics` is 'happiness'"),
-        (("--metrics", "belief_r2:nowhere"), "Choose from belief_r2, "),
+        (("--metrics", "belief_r2:nowhere"), "Choose from accuracy, nll, "),
         (("--workers", "2", "--dask", "tcp://127.0.0.1:1"), "not allowed"),
     ],
 )
