@@ -122,6 +122,7 @@ def _has_known_tables(experiment: Experiment) -> bool:
     return isinstance(process, InContextMarkov) and process.prior == "known-tables"
 
 
+SHARE = (0.0, 1.0)
 _NEEDS_LENGTHS = "a causal model with the loss `next`, and positions that are not `learned`"
 _NEEDS_TABLES = "`in-context-markov` with `known-tables`, and a causal model with the loss `next`"
 _NEEDS_BELIEFS = "a process with hidden states and a causal model whose activations can be read"
@@ -131,6 +132,7 @@ MEASURES: Registry = Registry(
             "accuracy",
             results.accuracy,
             label="accuracy",
+            bounds=SHARE,
             summary="share of correct predictions on the test set",
         ),
         Measure(
@@ -161,6 +163,7 @@ MEASURES: Registry = Registry(
             "exact_match",
             results.exact_match,
             label="exact match",
+            bounds=SHARE,
             summary="share of targets written without a mistake",
             needs="a task",
             applies=lambda experiment: is_task(experiment.generator),
@@ -169,6 +172,7 @@ MEASURES: Registry = Registry(
             "training_accuracy",
             results.training_accuracy,
             label="accuracy on the training set",
+            bounds=SHARE,
             summary="share of correct predictions on at most 1,000 training sequences",
             needs="fixed data",
             applies=results.has_training_set,
@@ -193,6 +197,7 @@ MEASURES: Registry = Registry(
             "prefix_match",
             results.prefix_match,
             label="prefix match",
+            bounds=SHARE,
             summary="the largest share of a head's attention after earlier copies of the token",
             needs="self-attention that predicts at every position",
             applies=results.predicts_everywhere,
@@ -201,6 +206,7 @@ MEASURES: Registry = Registry(
             "previous_token",
             results.previous_token,
             label="attention to the previous token",
+            bounds=SHARE,
             summary="the largest share of a head's attention on the token before the query",
             needs="self-attention that predicts at every position",
             applies=results.predicts_everywhere,

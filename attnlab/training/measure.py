@@ -44,6 +44,7 @@ class Measure:
         needs: What an experiment must have for it to be defined, or "".
         applies: Whether it is defined for an experiment. It may be True where `of` returns None.
         lower_is_better: Whether a lower number is better.
+        bounds: The least and the largest value that it can have.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Measure:
     needs: str = ""
     applies: Callable[[Experiment], bool] = lambda experiment: True
     lower_is_better: bool = False
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def title(self) -> str:

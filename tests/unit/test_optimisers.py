@@ -1,7 +1,5 @@
 """Optimisers, schedules and clipping against float64 NumPy, and wherever an option can be given."""
 
-import json
-
 import jax
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from attnlab.runs.history import empty_history
 from attnlab.runs.storage import Run, from_bytes, to_bytes
 from attnlab.training.changes import Change
-from attnlab.training.experiment import Experiment, from_json, prepare
+from attnlab.training.experiment import prepare
 from attnlab.training.loop import NO_TESTS, run, train
 from attnlab.training.optimisers import (
     OPTIMISERS,
@@ -19,7 +17,6 @@ from attnlab.training.optimisers import (
     Sgd,
     WarmUpCosine,
 )
-from attnlab.training.steps import Training
 from tests.unit.model_oracles import as_float64, log_softmax
 from tests.unit.small_experiments import SMALL_LINEAR, small
 
@@ -172,5 +169,3 @@ def test_a_rate_that_changes_on_the_way_is_that_of_the_rest():
     expected = numpy_weights(experiment, lambda: Momentum(0.0), shares)
     for found, wanted in zip(last.state.model.projection, expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
-
-

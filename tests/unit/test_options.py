@@ -5,7 +5,6 @@ import math
 
 import hypothesis
 import pytest
-from attnlab.registering import register, unregister
 from hypothesis import strategies as st
 
 from attnlab.configuration.options import (
@@ -21,6 +20,7 @@ from attnlab.configuration.options import (
 from attnlab.generators import PROCESSES
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
+from attnlab.registering import register, unregister
 from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES, AbstractSchedule
 from attnlab.training.steps import Training

@@ -103,11 +103,12 @@ def _draw(run: LiveRun, chosen: Sequence[str]) -> None:
         st.caption(
             f"{measure_label(name)} is not defined here. {f'It needs {needs}.' * bool(needs)}"
         )
-    by_unit: dict[str, list[str]] = {}
+    by_axis: dict[tuple[str, tuple[float, float]], list[str]] = {}
     for name in [name for name, values in defined.items() if values]:
-        by_unit.setdefault(present(measure_of(name)).unit, []).append(name)
-    for unit, names in by_unit.items():
-        _draw_chart({name: defined[name] for name in names}, unit)
+        measure = present(measure_of(name))
+        by_axis.setdefault((measure.unit, measure.bounds), []).append(name)
+    for (unit, bounds), names in by_axis.items():
+        _draw_chart({name: defined[name] for name in names}, unit, bounds)
 
 
 def _measure(
@@ -125,7 +126,9 @@ def _values(
     return [(step, estimate) for step, estimate in pairs if estimate is not None]
 
 
-def _draw_chart(found: dict[str, list[tuple[int, Estimate]]], unit: str) -> None:
+def _draw_chart(
+    found: dict[str, list[tuple[int, Estimate]]], unit: str, bounds: tuple[float, float]
+) -> None:
     """Draw measures of one unit over the steps, with 95 % intervals where errors are known."""
     labels = {name: present(measure_of(name)).label for name in found}
     tables = [
@@ -145,7 +148,7 @@ def _draw_chart(found: dict[str, list[tuple[int, Estimate]]], unit: str) -> None
         lines_chart(
             pd.concat(tables),
             x=Scale("step", ",d", ",d"),
-            y=Scale(unit or "value", ".3f"),
+            y=Scale(unit or "value", ".3f", domain=bounds if np.isfinite(bounds).all() else None),
             series=distinct(labels.values()),
             look="band",
             tips=(),
