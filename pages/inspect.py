@@ -84,7 +84,6 @@ else:
         if moment.model.logits_are_a_sum:
             draw_contributions(experiment, moment.model, tokens)
         draw_edits(experiment, moment.model, test, models_before(snapshot, moment))
-        draw_measures(run)
         draw_in_context_panel(run)
         draw_lengths(experiment, moment.model, test)
         draw_quality(experiment, moment.model, test)
@@ -93,6 +92,8 @@ else:
         "that does not. Does the model's prediction change with the true one? Drag the slider to "
         "step 0 to see the same before training."
     )
+if snapshot.latest is not None:
+    draw_measures(run)
 draw_files(run)
 if snapshot.latest is not None and is_of_task(snapshot):
     draw_in_code(

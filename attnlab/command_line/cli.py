@@ -13,7 +13,6 @@ reason and exits with status 1. The last two also hold for standard error.
 
 import argparse
 import errno
-import itertools
 import os
 import signal
 import subprocess
@@ -155,12 +154,11 @@ def _parser() -> Parser:
 
 def _module_in(arguments: Sequence[str]) -> str | None:
     """Return the file after the flag `--module`, or None."""
-    for flag, value in itertools.pairwise([*arguments, ""]):
-        if flag.startswith("--module="):
-            return flag.removeprefix("--module=")
-        if flag == "--module" and value:
-            return value
-    return None
+    parser = Parser(add_help=False)
+    parser.add_argument("--module")
+    found = parser.parse_known_args(arguments)[0].module
+    # As below.
+    return "--" if found == [] else found
 
 
 _PIPE_CLOSED, _WRITE_FAILED = 141, 1

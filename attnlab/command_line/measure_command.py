@@ -2,11 +2,10 @@
 
 import argparse
 import json
-import sys
 from typing import Any
 
 from attnlab.command_line.parser import CommandProgress
-from attnlab.command_line.train_command import begun_from_options, read_run_file, train_run
+from attnlab.command_line.train_command import run_to_read
 from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import OptionError, choose_one_of, present
 from attnlab.inspection import MEASURES, estimates_of, measure_of, measures_for
@@ -34,7 +33,7 @@ def add_measure(commands: argparse._SubParsersAction) -> None:
 def run_measure(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Print measures of a run that is trained or loaded."""
     names, as_json = parsed.pop("names"), parsed.pop("json")
-    over_training, file = parsed.pop("over_training"), parsed.pop("load", None)
+    over_training = parsed.pop("over_training")
     if parsed.pop("list"):
         for measure in MEASURES.values():
             needs = f" Needs {measure.needs}." if measure.needs else ""
@@ -44,19 +43,17 @@ def run_measure(parsed: dict[str, Any], progress: CommandProgress) -> int:
         if measure_of(name) is None:
             remedy = choose_one_of(MEASURES, name)
             raise OptionError("names", name, "not a measure", remedy)
-    if file is None:
-        begun = begun_from_options(parsed)
-        names = _defined_names(names, begun.experiment)
-        print("Drawing data and compiling …", file=sys.stderr)
-        ended, _, _ = train_run(begun, progress, whole_history=over_training)
-        setup = begun.setup
-    elif parsed:
-        name = next(iter(parsed))
-        problem = "the file says what is measured"
-        raise OptionError(name, parsed[name], problem, f"Leave out `{name}` or `load`")
-    else:
-        ended = read_run_file(file)
-        names, setup = _defined_names(names, ended.experiment), prepare(ended.experiment)
+
+    def check(experiment: Experiment) -> None:
+        for name in names:
+            measure = present(measure_of(name))
+            if not measure.applies(experiment):
+                raise OptionError("names", name, "not defined here", f"It needs {measure.needs}")
+
+    ended = run_to_read(parsed, progress, check, whole_history=over_training)
+    # By default all measures that the run has, without those at single sites.
+    names = names or [name for name in measures_for([ended.experiment]) if name in MEASURES]
+    setup = prepare(ended.experiment)
     last = int(ended.state.step)
     kept = dict(ended.history.checkpoints) if over_training else {}
     found: dict[int, dict[str, Estimate]] = {}
@@ -65,19 +62,6 @@ def run_measure(parsed: dict[str, Any], progress: CommandProgress) -> int:
         found[step] = estimates_of(model, setup, names)
     _print(found, as_json=as_json, over_training=over_training)
     return 0
-
-
-def _defined_names(names: list[str], experiment: Experiment) -> list[str]:
-    """Return the names, or those of all measures of the experiment if there are none.
-
-    Raises:
-        OptionError: If a measure is not defined for the experiment.
-    """
-    for name in names:
-        measure = present(measure_of(name))
-        if not measure.applies(experiment):
-            raise OptionError("names", name, "not defined here", f"It needs {measure.needs}")
-    return names or [name for name in measures_for([experiment]) if name in MEASURES]
 
 
 def _print(found: dict[int, dict[str, Estimate]], *, as_json: bool, over_training: bool) -> None:

@@ -3,13 +3,11 @@
 import argparse
 import json
 import math
-import sys
 from typing import Any
 
 from attnlab.command_line.parser import CommandProgress
-from attnlab.command_line.train_command import begun_from_options, read_run_file, train_run
+from attnlab.command_line.train_command import run_to_read
 from attnlab.configuration.number_text import show_percent
-from attnlab.configuration.options import OptionError
 from attnlab.inspection import (
     TARGETS,
     BeliefGap,
@@ -41,18 +39,8 @@ def add_probe(commands: argparse._SubParsersAction) -> None:
 
 def run_probe(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Print R² of a probe at every site, beside its controls."""
-    as_json, target, file = parsed.pop("json"), parsed.pop("target"), parsed.pop("load", None)
-    if file is None:
-        begun = begun_from_options(parsed)
-        check_can_probe(begun.experiment, target)
-        print("Drawing data and compiling …", file=sys.stderr)
-        ended, _, _ = train_run(begun, progress, whole_history=False)
-    elif parsed:
-        name = next(iter(parsed))
-        problem = "the file says what is probed"
-        raise OptionError(name, parsed[name], problem, f"Leave out `{name}` or `load`")
-    else:
-        ended = read_run_file(file)
+    as_json, target = parsed.pop("json"), parsed.pop("target")
+    ended = run_to_read(parsed, progress, lambda experiment: check_can_probe(experiment, target))
     progress.words = "while fitting the probes"
     experiment, model = ended.experiment, ended.state.model
     setup = prepare_probes(experiment, target)

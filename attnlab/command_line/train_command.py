@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -151,6 +152,34 @@ def read_run_file(file: str) -> Run:
     except OSError as error:
         problem = error.strerror or str(error)
         raise OptionError("load", file, f"not read: {problem}", "Name a run file") from None
+
+
+def run_to_read(
+    parsed: dict[str, Any],
+    progress: CommandProgress,
+    check: Callable[[Experiment], object],
+    *,
+    whole_history: bool = False,
+) -> Run:
+    """Return the run of the file `load`, or else the run that the flags describe, trained.
+
+    Raises:
+        OptionError: As `check` does for its experiment, before training; and for any flag beside
+            `load`.
+    """
+    file = parsed.pop("load", None)
+    if file is None:
+        begun = begun_from_options(parsed)
+        check(begun.experiment)
+        print("Drawing data and compiling …", file=sys.stderr)
+        return train_run(begun, progress, whole_history=whole_history)[0]
+    if parsed:
+        name = next(iter(parsed))
+        problem = "the file has its own settings"
+        raise OptionError(name, parsed[name], problem, f"Leave out `{name}` or `load`")
+    found = read_run_file(file)
+    check(found.experiment)
+    return found
 
 
 def _from_file(file: str, parsed: dict[str, Any]) -> Begun:

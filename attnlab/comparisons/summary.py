@@ -16,6 +16,7 @@ from attnlab.comparisons.intervals import (
 )
 from attnlab.configuration.options import OptionError, choose_one_of, default_of, present
 from attnlab.generators import AbstractGenerator
+from attnlab.inspection import measure_of
 from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.differences import differing_settings
 from attnlab.runs.run_summary import FIGURES, RunSummary
@@ -58,8 +59,6 @@ def references_of(
 TARGET = 0.9
 # Results that the references have, too.
 OF_REFERENCES = ("accuracy", "nll", "learned")
-# Losses and divergences.
-_NOT_NEGATIVE = ("nll", "mean_nll", "retrieval_kl", "inference_kl")
 # A run within this many standard errors of a level counts as having reached it.
 _WITHIN = 2.0
 
@@ -348,9 +347,8 @@ def _over_seeds(row: Row, figure: str, level: float) -> Interval:
     values, errors = zip(*_measured(row, figure).values(), strict=True)
     is_share = figure in ("accuracy", "exact_match")
     found = student_interval(values, level, errors=errors, share=is_share)
-    if is_share:
-        return found.within(0.0, 1.0)
-    return found.within(0.0, np.inf) if figure in _NOT_NEGATIVE else found
+    measure = measure_of(figure)
+    return found if measure is None else found.within(*measure.bounds)
 
 
 def _learned(row: Row, level: float) -> Interval | None:

@@ -20,7 +20,7 @@ from attnlab.inspection.retrieval import inference_kl, retrieval_kl
 from attnlab.models import AbstractModel
 from attnlab.models.sites import site_title
 from attnlab.training.experiment import Experiment, Setup, abstract_state
-from attnlab.training.measure import OWN_MEASURES, Estimate, Measure
+from attnlab.training.measure import NOT_NEGATIVE, OWN_MEASURES, SHARE, Estimate, Measure
 
 
 def belief_r2(model: AbstractModel, setup: Setup, site: str | None = None) -> float | None:
@@ -122,7 +122,6 @@ def _has_known_tables(experiment: Experiment) -> bool:
     return isinstance(process, InContextMarkov) and process.prior == "known-tables"
 
 
-SHARE = (0.0, 1.0)
 _NEEDS_LENGTHS = "a causal model with the loss `next`, and positions that are not `learned`"
 _NEEDS_TABLES = "`in-context-markov` with `known-tables`, and a causal model with the loss `next`"
 _NEEDS_BELIEFS = "a process with hidden states and a causal model whose activations can be read"
@@ -139,6 +138,7 @@ MEASURES: Registry = Registry(
             "nll",
             results.nll,
             label="loss",
+            bounds=NOT_NEGATIVE,
             unit="nats",
             summary="test loss",
             lower_is_better=True,
@@ -147,6 +147,7 @@ MEASURES: Registry = Registry(
             "mean_nll",
             results.mean_nll,
             label="mean loss",
+            bounds=NOT_NEGATIVE,
             unit="nats",
             summary="mean test loss over all positions in the loss",
             needs="a model that predicts at every position",
@@ -235,6 +236,7 @@ MEASURES: Registry = Registry(
             "retrieval_kl",
             retrieval_kl,
             label="KL from retrieval, on new tables",
+            bounds=NOT_NEGATIVE,
             unit="nats",
             summary="small if the model predicts as if only the known tables existed",
             needs=_NEEDS_TABLES,
@@ -245,6 +247,7 @@ MEASURES: Registry = Registry(
             "inference_kl",
             inference_kl,
             label="KL from inference, on new tables",
+            bounds=NOT_NEGATIVE,
             unit="nats",
             summary="small if the model reads a new table off the sequence",
             needs=_NEEDS_TABLES,

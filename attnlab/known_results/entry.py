@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 from attnlab.comparisons.intervals import Interval, student_interval, wilson_interval
 from attnlab.comparisons.recording import Metric
+from attnlab.inspection import MEASURES
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
+from attnlab.training.measure import SHARE as SHARE
 
 AGREES, DISAGREES, OPEN = "agrees", "disagrees", "undecided"
 
 # The value of each measure by seed, for each setting of a known result.
 Numbers = Mapping[str, Mapping[str, Mapping[int, float]]]
 _HALF = 0.5
-# The bounds of a share.
-SHARE = (0.0, 1.0)
 # Turns the values of a metric, in the order of steps, into one number.
 OverTraining = Callable[[list[float]], float]
 
@@ -224,7 +224,7 @@ class KnownResult:
 
     def verdicts(self, of: Numbers) -> tuple[Verdict, ...]:
         """Return the verdict on every claim."""
-        bounds = {"accuracy": SHARE, "exact_match": SHARE, **self.bounds}
+        bounds = {name: measure.bounds for name, measure in MEASURES.items()} | dict(self.bounds)
         none = -math.inf, math.inf
         return tuple(verdict_on(each, of, bounds.get(each.measure, none)) for each in self.checks)
 

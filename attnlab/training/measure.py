@@ -9,6 +9,9 @@ from attnlab.configuration.registry import Registry
 from attnlab.models import AbstractModel
 from attnlab.training.experiment import Experiment, Setup
 
+# The bounds of a share, and of a loss or divergence.
+SHARE, NOT_NEGATIVE = (0.0, 1.0), (0.0, math.inf)
+
 
 class Estimate(NamedTuple):
     """A number and its standard error, which is NaN if it is not known."""

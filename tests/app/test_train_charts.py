@@ -218,7 +218,29 @@ def test_a_run_that_memorises_has_both_accuracies(app):
 
     def alt():
         charts = app.session_state["session"].charts
-        return charts["accuracy on the training set and accuracy"].alt
+        return charts["accuracy on the training set and accuracy over training"].alt
 
     _until(app, lambda: "at step 40" in alt())
     assert f"accuracy on the training set {known['training accuracy']} at step 40" in alt()
+
+
+@pytest.mark.slow
+def test_a_measure_that_the_next_run_does_not_have_stays_and_says_what_it_needs(app):
+    fresh = Training(loss="next", data="fresh", batch=20, test_size=100, steps=4)
+    _open(app, Experiment(length=4, model="transformer", training=fresh))
+    app.session_state["measures"] = True
+    app.button(key="run_start").click().run()
+    assert _run(app).wait(_PATIENCE)
+    app.run()
+    app.multiselect(key="measures_shown").set_value(["prefix_match", "nll"]).run()
+    _until(app, lambda: _says(app, "prefix match", "at step 4"))
+    _open(app, Experiment(length=4, model="linear", training=Training(steps=4, test_size=100)))
+    app.button(key="run_start").click().run()
+    assert _run(app).wait(_PATIENCE)
+    app.run()
+    _until(app, lambda: _says(app, "prefix match is not defined here. It needs self-attention"))
+    assert not app.exception
+
+
+def _says(app, *parts):
+    return any(all(part in each.value for part in parts) for each in app.caption)

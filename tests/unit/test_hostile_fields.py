@@ -9,7 +9,6 @@ import json
 import math
 import shutil
 from datetime import UTC, datetime
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -46,7 +45,6 @@ def whole_archive():
     return library.export([1, 2])
 
 
-DATA = Path(__file__).parents[1] / "data"
 ARCHIVE = whole_archive()
 (RECORD, MODEL), GOOD = parts_of(ARCHIVE)
 

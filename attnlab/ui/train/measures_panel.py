@@ -51,7 +51,8 @@ def draw_measures(run: LiveRun) -> None:
     usual = ["training_accuracy"] * has_training_set(experiment) + ["accuracy"]
     chosen = st.multiselect(
         "measures",
-        measures_for([experiment]),
+        # A measure that was chosen for another run stays, and says what it needs.
+        list(dict.fromkeys((*measures_for([experiment]), *st.session_state.get(_SHOWN, ())))),
         default=usual,
         format_func=measure_label,
         key=_SHOWN,
@@ -59,7 +60,7 @@ def draw_measures(run: LiveRun) -> None:
         label_visibility="collapsed",
         placeholder="choose measures …",
     )
-    if len(chosen) and run.setup is None:
+    if chosen and run.setup is None:
         st.caption("Start a run to measure its models.")
     elif chosen:
         draw_while(
@@ -154,7 +155,7 @@ def _draw_chart(
             tips=(),
             height=_HEIGHT,
         ),
-        name=" and ".join(labels.values()),
+        name=f"{' and '.join(labels.values())} over training",
         alt=f"Over training: {last}.",
     )
     st.caption(f"{last}. Bands are 95 % intervals over sequences, where the error is known.")
