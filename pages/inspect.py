@@ -52,6 +52,7 @@ if snapshot.latest is None:
 elif is_of_task(snapshot):
     moment = shown_moment(snapshot)
     draw_task(run, snapshot, models_before(snapshot, moment), moment)
+    draw_measures(run)
 else:
     experiment, vocabulary = snapshot.experiment, snapshot.experiment.generator.vocabulary
     probes = present(snapshot.probes)
@@ -87,13 +88,12 @@ else:
         draw_in_context_panel(run)
         draw_lengths(experiment, moment.model, test)
         draw_quality(experiment, moment.model, test)
+    draw_measures(run)
     st.markdown(
         f"**Try this.** Change a {experiment.generator.position_word} that matters, then one "
         "that does not. Does the model's prediction change with the true one? Drag the slider to "
         "step 0 to see the same before training."
     )
-if snapshot.latest is not None:
-    draw_measures(run)
 draw_files(run)
 if snapshot.latest is not None and is_of_task(snapshot):
     draw_in_code(

@@ -16,7 +16,7 @@ from attnlab.inspection.results import has_training_set
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment, Setup
-from attnlab.training.measure import Estimate
+from attnlab.training.measure import SHARE, Estimate
 from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of, without_gaps
@@ -110,6 +110,11 @@ def _draw(run: LiveRun, chosen: Sequence[str]) -> None:
         by_axis.setdefault((measure.unit, measure.bounds), []).append(name)
     for (unit, bounds), names in by_axis.items():
         _draw_chart({name: defined[name] for name in names}, unit, bounds)
+    if by_axis:
+        st.caption(
+            "± is one standard error over sequences, and bands are 95 % intervals. Without them, "
+            "the value is exact or its error is not known."
+        )
 
 
 def _measure(
@@ -145,11 +150,12 @@ def _draw_chart(
         f"{labels[name]} {show_estimate(*values[-1][1])} at step {values[-1][0]:,}"
         for name, values in found.items()
     )
+    axis = "share" if bounds == SHARE else unit or "value"
     draw_chart(
         lines_chart(
             pd.concat(tables),
             x=Scale("step", ",d", ",d"),
-            y=Scale(unit or "value", ".3f", domain=bounds if np.isfinite(bounds).all() else None),
+            y=Scale(axis, ".3f", domain=bounds if bounds == SHARE else None),
             series=distinct(labels.values()),
             look="band",
             tips=(),
@@ -158,4 +164,4 @@ def _draw_chart(
         name=f"{' and '.join(labels.values())} over training",
         alt=f"Over training: {last}.",
     )
-    st.caption(f"{last}. Bands are 95 % intervals over sequences, where the error is known.")
+    st.caption(f"{last}.")
