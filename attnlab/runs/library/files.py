@@ -147,7 +147,7 @@ class Files:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Let no other thread or program write within the block."""
+        """Lock the library: no other thread or program writes within the block."""
         self.check_writable()
         with self._guard:
             if self._folder is None:
@@ -204,7 +204,7 @@ class Files:
                 raise self.error(error, "could not save a run") from error
 
     def error(self, error: OSError, problem: str) -> LibraryError:
-        """Return the error of a library that has this problem because of an error of its disk."""
+        """Return a `LibraryError` for an error of the disk; `problem` says what failed."""
         why = os.strerror(error.errno) if error.errno else str(error)
         return LibraryError(
             f"The library {self.where} {problem}: {why}. Check that its disk has space and that "

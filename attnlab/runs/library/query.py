@@ -70,7 +70,7 @@ class Query:
 
 
 class Head(NamedTuple):
-    """What lists need of a run's summary; a value of the wrong type is None, or "" for a text.
+    """The part of a summary that lists need; a value of the wrong type is None, or "" for a text.
 
     `stamp` changes whenever the summary's file changes, `file` is that of the model, `words` is
     what `Query.text` searches, and `experiment` is JSON.

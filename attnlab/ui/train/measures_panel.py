@@ -1,4 +1,4 @@
-"""Measures of a run's models over training, those of the user included."""
+"""Measures of a run's models over training, including the user's own."""
 
 import functools
 from collections.abc import Sequence
