@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# Raised for a release, and whenever the same experiment and seed give other numbers than before.
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:

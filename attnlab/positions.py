@@ -23,6 +23,7 @@ class AbstractPosition(Options, abc.ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    trainable: ClassVar[bool] = False
 
     def tells_order(self, *, d_attn: int) -> bool:
         """Return whether a head of width `d_attn` gets the tokens' order from this encoding."""
@@ -31,8 +32,6 @@ class AbstractPosition(Options, abc.ABC):
 
 class AbstractInputPosition(AbstractPosition):
     """An encoding that gives the model features of each position, besides token features."""
-
-    trainable: ClassVar[bool]
 
     @abc.abstractmethod
     def table(
@@ -110,7 +109,6 @@ class NoPosition(AbstractInputPosition):
 
     name: ClassVar[str] = "none"
     summary: ClassVar[str] = "No positional information: one layer sees the tokens as a set."
-    trainable: ClassVar[bool] = False
 
     def tells_order(self, *, d_attn: int) -> bool:
         return False
@@ -125,7 +123,6 @@ class Scalar(AbstractInputPosition):
 
     name: ClassVar[str] = "scalar"
     summary: ClassVar[str] = "One extra feature: the position divided by a constant."
-    trainable: ClassVar[bool] = False
 
     period: float = option(20.0, "The position is divided by this.", low=1.0, high=1000.0)
 
@@ -143,7 +140,6 @@ class Sinusoidal(AbstractInputPosition):
 
     name: ClassVar[str] = "sinusoidal"
     summary: ClassVar[str] = "Sines and cosines of many wavelengths."
-    trainable: ClassVar[bool] = False
 
     base: float = option(
         10_000.0,
@@ -174,7 +170,6 @@ class BlogDescribed(AbstractInputPosition):
         "Sinusoidal, as in the text of the blog post “Understanding what self-attention is "
         "doing” (2023)."
     )
-    trainable: ClassVar[bool] = False
 
     base: float = option(
         20.0, "The constant L of the blog post.", low=2.0, high=1_000_000.0, logarithmic=True
@@ -201,7 +196,6 @@ class BlogPublished(AbstractInputPosition):
         "Sinusoidal, as in the code of the blog post “Understanding what self-attention is "
         "doing” (2023)."
     )
-    trainable: ClassVar[bool] = False
 
     base: float = option(
         20.0, "The constant L of the blog post.", low=2.0, high=1_000_000.0, logarithmic=True
@@ -308,19 +302,3 @@ class Alibi(AbstractScorePosition):
 POSITIONS = Registry(
     (Learned, NoPosition, Scalar, Sinusoidal, BlogDescribed, BlogPublished, Rotary, Alibi)
 )
-
-__all__ = [
-    "POSITIONS",
-    "AbstractInputPosition",
-    "AbstractPosition",
-    "AbstractScorePosition",
-    "Alibi",
-    "BlogDescribed",
-    "BlogPublished",
-    "Learned",
-    "NoPosition",
-    "Rotary",
-    "Scalar",
-    "Sinusoidal",
-    "position_table",
-]

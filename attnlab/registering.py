@@ -60,10 +60,15 @@ def register(kind: Any) -> Any:
     Raises:
         OptionError: If its `name` is taken, or not made of lower-case letters, digits and hyphens.
         TypeError: If it is not a frozen dataclass of one of these kinds.
-
     """
     if isinstance(kind, Measure):
-        return _register_measure(kind)
+        if not _MEASURE_NAME.fullmatch(kind.name):
+            problem = "not lower-case letters, digits and underscores between them"
+            raise OptionError("name", kind.name, problem, "Choose a name such as 'largest_weight'")
+        if kind.name in MEASURES and kind.name not in OWN_MEASURES:
+            raise OptionError("name", kind.name, "another measure has it", "Choose another name")
+        OWN_MEASURES.add(kind)
+        return kind
     registry = _registry_of(kind)
     name = getattr(kind, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -77,16 +82,6 @@ def register(kind: Any) -> Any:
         raise OptionError("summary", None, f"{kind.__name__} has none", "Add one sentence")
     registry.add(kind)
     return kind
-
-
-def _register_measure(measure: Measure) -> Measure:
-    if not _MEASURE_NAME.fullmatch(measure.name):
-        problem = "not lower-case letters, digits and underscores between them"
-        raise OptionError("name", measure.name, problem, "Choose a name such as 'largest_weight'")
-    if measure.name in MEASURES and measure.name not in OWN_MEASURES:
-        raise OptionError("name", measure.name, "another measure has it", "Choose another name")
-    OWN_MEASURES.add(measure)
-    return measure
 
 
 def import_file(file: str) -> None:

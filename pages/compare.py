@@ -45,15 +45,14 @@ if any(row.finished for row in rows):
 draw_export(grid, rows)
 draw_in_code(
     "from attnlab import Experiment\n"
-    "from attnlab.comparisons.grid import Grid, experiments_of, settings_of\n"
+    "from attnlab.comparisons.grid import Grid, study_of\n"
     "from attnlab.comparisons.many import run_all\n"
     "from attnlab.comparisons.records import to_csv\n"
     "from attnlab.comparisons.summary import summarise\n\n"
     "grid = Grid((('model', ('linear', 'attention')), ('length', ('5', '10'))), seeds=3,\n"
     "            base=Experiment())\n"
-    "settings = settings_of(grid)\n"
-    "runs = [run for setting in settings for run in experiments_of(setting, grid)]\n"
-    "print(to_csv(summarise(run_all(runs), settings)))",
+    "study = study_of(grid)\n"
+    "print(to_csv(summarise(run_all(study.runs), study.settings)))",
     lead="This script runs a comparison; `python -m attnlab compare --help` explains the command "
     "for it:",
 )

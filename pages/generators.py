@@ -14,11 +14,7 @@ from attnlab.ui.generators.optimum_panel import (
     draw_ladder,
     draw_optimum,
 )
-from attnlab.ui.generators.process_panel import (
-    draw_formula,
-    draw_process,
-    draw_rule_tables,
-)
+from attnlab.ui.generators.process_panel import draw_formula, draw_process, draw_rule_tables
 from attnlab.ui.generators.sample_panel import (
     draw_agreement,
     draw_frequencies,
@@ -77,14 +73,14 @@ else:
 draw_in_code(
     "import jax.random as jr\n\n"
     f"from attnlab.generators import {type(generator).__name__}, sample\n"
-    "from attnlab.optimum import agreement, dependence, frequencies, ladder, optimum\n\n"
+    "from attnlab.optimum import agreement, baselines_of, dependence, frequencies, optimum\n\n"
     f"generator = {generator!r}\n"
     f"length = {length}\n"
     "for row in sample(generator, key=jr.key(0), size=8, length=length + 1):\n"
     "    print(generator.vocabulary.render(row))\n"
     "print(frequencies(generator, length).days[-1], agreement(generator, length).values)\n"
     "print(optimum(generator, length).final)\n"
-    "for baseline in ladder(generator, length):\n"
+    "for baseline in baselines_of(generator, length):\n"
     "    print(baseline.name, baseline.best)\n"
     "print(dependence(generator, length).replacement[-1])",
     lead="This script prints the results of all sections:",

@@ -3,34 +3,30 @@
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.options import present
-
 # Import from `attnlab.ui` only: while a new server warms up in another thread, importing a part of
 # the package that this thread is importing would have to wait.
 from attnlab.ui.controls.form_state import read_form
+from attnlab.ui.core.figures import waiting
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.in_context.context_panel import draw_in_context_panel
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
 from attnlab.ui.inspect.lengths_panel import draw_lengths
-from attnlab.ui.inspect.maps_panel import draw_maps
+from attnlab.ui.inspect.maps_panel import draw_maps, draw_two_runs
 from attnlab.ui.inspect.prediction_panel import draw_final_query, follows
 from attnlab.ui.inspect.quality_panel import draw_quality
-from attnlab.ui.inspect.task_page import draw_task, is_of_task
+from attnlab.ui.inspect.task_page import draw_task
 from attnlab.ui.inspect.training_panel import (
-    draw_days,
     draw_preparation,
-    draw_sequence_choice,
+    draw_sequence,
     draw_training,
-    edited_days,
     run_to_inspect,
 )
-from attnlab.ui.inspect.two_runs_panel import draw_two_runs
 from attnlab.ui.inspect.view import draw_view
-from attnlab.ui.library.actions import open_finished_run
+from attnlab.ui.library.opening import open_finished_run
 from attnlab.ui.shell import ensure_shell
-from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
+from attnlab.ui.train.cursor import models_before, shown_moment
 from attnlab.ui.train.measures_panel import draw_measures
 from attnlab.ui.train.runs_panel import draw_files, follow_run_file
 
@@ -47,21 +43,16 @@ with st.container(horizontal=True, vertical_alignment="center"):
     draw_training(run, read_form(), run.snapshot())
 run = run_to_inspect(run)
 snapshot = run.snapshot()
+experiment = snapshot.experiment
+is_task = experiment.generator.writes_target
+
 if snapshot.latest is None:
     draw_preparation(run, snapshot)
-elif is_of_task(snapshot):
-    moment = shown_moment(snapshot)
-    draw_task(run, snapshot, models_before(snapshot, moment), moment)
+elif is_task:
+    draw_task(run, snapshot)
     draw_measures(run)
 else:
-    experiment, vocabulary = snapshot.experiment, snapshot.experiment.generator.vocabulary
-    probes = present(snapshot.probes)
-    tokens = edited_days(experiment, probes)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        with st.container(width="stretch"):
-            draw_scrubber(snapshot, has_label=True)
-        draw_sequence_choice(vocabulary, probes)
-    draw_days(vocabulary, tokens, experiment.generator.position_word)
+    tokens = draw_sequence(snapshot)
     moment = shown_moment(snapshot)
     # The view settings are below the prediction, but are read first.
     prediction = st.container()
@@ -78,7 +69,8 @@ else:
     else:
         test = np.asarray(run.test_sequences())
         st.header("All queries", anchor=False, divider="gray")
-        draw_maps(experiment, moment.model, test[:, :-1], tokens, view)
+        with waiting():
+            draw_maps(experiment, moment.model, test[:, :-1], tokens, view)
         draw_two_runs(experiment, moment.model, tokens)
         if moment.model.has_heads:
             draw_cell(experiment, moment.model, tokens, view)
@@ -95,7 +87,7 @@ else:
         "step 0 to see the same before training."
     )
 draw_files(run)
-if snapshot.latest is not None and is_of_task(snapshot):
+if snapshot.latest is not None and is_task:
     draw_in_code(
         "from attnlab.inspection import source_influence\n\n"
         "found = source_influence(experiment.generator, model, sequences)\n"

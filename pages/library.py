@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session_library import session_library, session_run
-from attnlab.ui.library.actions import (
+from attnlab.ui.library.selection import (
     draw_actions,
     draw_bin_actions,
     draw_comparison,
@@ -12,20 +12,20 @@ from attnlab.ui.library.actions import (
     draw_undo,
     follow_opening,
 )
-from attnlab.ui.library.place import (
-    draw_damaged,
-    draw_nothing,
-    draw_place,
-    draw_travel,
-    follow_upload,
-    library_errors_shown,
-)
 from attnlab.ui.library.table import (
     ROWS_ON_PAGE,
     draw_filters,
+    draw_nothing,
     draw_page_choice,
     draw_table,
     selected_entries,
+)
+from attnlab.ui.library.transfer import (
+    draw_damaged,
+    draw_place,
+    draw_transfer,
+    follow_upload,
+    library_errors_shown,
 )
 from attnlab.ui.shell import ensure_shell
 
@@ -47,7 +47,7 @@ with library_errors_shown():
     if entries:
         draw_table(entries, first=first, count=count)
     else:
-        draw_nothing(place, in_bin=query.deleted)
+        draw_nothing(library, in_bin=query.deleted)
     chosen = selected_entries(library, in_bin=query.deleted)
     if query.deleted:
         draw_bin_actions(library, chosen)
@@ -57,7 +57,7 @@ with library_errors_shown():
             draw_details(library, chosen[0])
         else:
             draw_comparison(chosen)
-    draw_travel(library, query, chosen)
+    draw_transfer(library, query, tuple(entry.number for entry in chosen))
     draw_damaged(library)
 draw_in_code(
     "from attnlab.runs.library import Query, default_library\n\n"

@@ -3,8 +3,14 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.lessons.encoding_limits_panel import draw_lengths, draw_scores, draw_waves
-from attnlab.ui.lessons.encoding_panel import draw_encodings, draw_shifts, draw_views
+from attnlab.ui.lessons.encoding_panel import (
+    draw_encodings,
+    draw_lengths,
+    draw_scores,
+    draw_shifts,
+    draw_views,
+    draw_waves,
+)
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -43,5 +49,5 @@ draw_in_code(
     "from attnlab.lessons.geometry import closest_pair, encoding_rows, fit_shift, similarity\n"
     f"from attnlab.positions import {type(one.position).__name__}\n\n"
     f"rows = encoding_rows({one.position!r}, length={length}, width={width})\n"
-    f"print(similarity(rows), fit_shift(rows, 3).error, closest_pair(rows))",
+    f"print(similarity(rows), fit_shift(rows, 3).error, closest_pair(rows))"
 )

@@ -3,8 +3,12 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.lessons.saturation_panel import draw_dot_products, draw_saturation
-from attnlab.ui.lessons.softmax_panel import draw_safety, draw_temperature
+from attnlab.ui.lessons.softmax_panel import (
+    draw_dot_products,
+    draw_safety,
+    draw_saturation,
+    draw_temperature,
+)
 from attnlab.ui.lessons.sweep_panel import draw_sweep
 from attnlab.ui.shell import ensure_shell
 

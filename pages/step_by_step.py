@@ -4,8 +4,7 @@ import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code, fragment
 from attnlab.ui.lessons.averages_panel import draw_averages
-from attnlab.ui.lessons.head_panel import code_of, draw_bench, draw_sets
-from attnlab.ui.lessons.stage_panel import draw_stages
+from attnlab.ui.lessons.head_panel import code_of, draw_bench, draw_sets, draw_stages
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()

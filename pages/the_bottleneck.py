@@ -30,15 +30,14 @@ section = choose_section(prefixes, key="bottleneck_section")
 fragment(_SECTIONS[section][1], key=f"bottleneck_{_SECTIONS[section][0]}")()
 
 draw_in_code(
-    "from attnlab.comparisons.intervals import student_interval\n"
-    "from attnlab.lessons.bottleneck import bits_of, shipped, swept\n"
+    "from attnlab.lessons.bottleneck import bits_of, bottleneck_rows, swept\n"
     "from attnlab.lessons.small_models import (\n"
     "    aligning, decoder_steps, share_aligned, small_model, stepping, write_target\n"
     ")\n\n"
     "for family in ('rnn-bottleneck', 'rnn-attention'):\n"
-    "    runs = shipped().settings[swept(family, hand=10, width=64)]\n"
-    "    print(family, student_interval(runs.exact_match))\n"
-    "print(bits_of(runs.experiment.generator), 'bits')\n\n"
+    "    row = bottleneck_rows()[swept(family, hand=10, width=64)]\n"
+    "    print(family, row.exact_match)\n"
+    "print(bits_of(row.experiment.generator), 'bits')\n\n"
     "step = decoder_steps(small_model(stepping()).model, (5, 0, 3, 1, 4))[0]\n"
     "print(step.scores, step.pattern, step.context, step.next_state)\n\n"
     "found = write_target(aligning('reverse', 'encoder-decoder'), (5, 1, 7, 3, 1, 2))\n"

@@ -3,8 +3,12 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.lessons.costs_panel import draw_attention, draw_generation
-from attnlab.ui.lessons.parameters_panel import draw_parameters, read_settings
+from attnlab.ui.lessons.costs_panel import (
+    draw_attention,
+    draw_generation,
+    draw_parameters,
+    read_settings,
+)
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()

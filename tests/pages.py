@@ -6,7 +6,10 @@ _FOLDER = Path(__file__).resolve().parents[1] / "pages"
 # Its file keeps the address that people have.
 _RENAMED = {"words": "Glossary"}
 
-PAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.py")))
+# Addresses that lead to another page.
+_MOVED = {"a_published_question"}
+
+PAGES = tuple(sorted({path.stem for path in _FOLDER.glob("*.py")} - _MOVED))
 
 
 def title_of(page: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlab.comparisons.grid import experiments_of, settings_of
+from attnlab.comparisons.grid import study_of
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.questions import COMPARISONS, FIRST_COMPARISON
 from attnlab.comparisons.summary import references_of
@@ -37,7 +37,7 @@ from attnlab.runs.storage import Run, save_run
 from attnlab.training.experiment import Experiment, to_json
 from attnlab.training.loop import Progress, run
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from tools.published import made
+from tools.studies import made
 
 _FILE = Path(examples.__file__).with_name(examples.FILE)
 _D_ATTN, _LONGEST, _GENERATED = 32, 4_096, 512
@@ -85,7 +85,6 @@ def _short(numbers: np.ndarray) -> list[Any]:
 def _compare() -> dict[str, Any]:
     base = PRESETS[FIRST_PRESET].experiment
     grid = dataclasses.replace(COMPARISONS[FIRST_COMPARISON].grid, base=base)
-    runs = [run for setting in settings_of(grid) for run in experiments_of(setting, grid)]
     references = dataclasses.asdict(references_of(base.generator, base.length))
     nothing = Curve(np.zeros(0, dtype=int), np.zeros(0))
     return {
@@ -93,7 +92,10 @@ def _compare() -> dict[str, Any]:
         "seeds": grid.seeds,
         "base": _record(base),
         "references": {name: best for name, best in references.items() if best is not None},
-        "runs": [record_of(dataclasses.replace(run, curve=nothing)) for run in run_all(runs)],
+        "runs": [
+            record_of(dataclasses.replace(run, curve=nothing))
+            for run in run_all(study_of(grid).runs)
+        ],
     }
 
 

@@ -1,7 +1,8 @@
-"""Charts of a comparison: learning curves, heatmaps of two options, parallel coordinates."""
+"""Charts of a comparison: learning curves, heatmaps, parallel coordinates, shares of variance."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import altair as alt
@@ -10,19 +11,13 @@ import pandas as pd
 
 from attnlab.charts.dots import title_of
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
-from attnlab.charts.heatmap import PIXELS_APART, heatmap, shade, side, tip
+from attnlab.charts.heatmap import Shade, Side, heatmap_chart, tip
 from attnlab.charts.lines import Scale, Series, by_name, level_table, lines_chart
-from attnlab.charts.style import HUES, INK, SHARES, past_hue
-from attnlab.comparisons.intervals import (
-    FEWEST_FOR_BAND,
-    CurveOverSeeds,
-    Interval,
-    curve_over_seeds,
-    widened,
-)
+from attnlab.charts.style import HUES, INK, past_hue
+from attnlab.comparisons.intervals import FEWEST_FOR_BAND, curve_over_seeds, widened
+from attnlab.comparisons.paired import Share
 from attnlab.comparisons.summary import Row, interval_of
 from attnlab.configuration.number_text import show_range
-from attnlab.configuration.options import present
 
 BRUSH = "brush"
 # Heights in pixels: of a cell, of the space around the cells, and of the smallest map.
@@ -34,101 +29,63 @@ MEASURES = {
 }
 # A logarithmic axis has no 0, so step 0 is drawn at 0.5.
 _START = 0.5
-# Pixels of a letter of a label.
-_LETTER = 7
 # More lines of single seeds would hide the mean.
 _MOST_SEEDS = 10
-
-
-def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
-    """Return a table with one row per setting and tested step: mean and confidence band.
-
-    `low` and `high` are empty if there are too few seeds. Settings without a known floor have no
-    rows if `measure` is "gap".
-    """
-    found = []
-    for label, row, curve in _curves(rows, labels, measure):
-        for step, mean in zip(curve.steps, curve.intervals, strict=True):
-            each = _shown(mean, row, measure)
-            has_band = each.n >= FEWEST_FOR_BAND
-            ends = (each.low, each.high) if has_band else (None, None)
-            text = show_range(*each.ends, places=4) if has_band else "–"
-            found.append((label, step, max(step, _START), each.mean, *ends, text, each.n))
-    columns = ["setting", "step", "at", "value", "low", "high", "interval", "n"]
-    return pd.DataFrame(found, columns=columns).astype({"low": float, "high": float})
-
-
-def each_seed_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
-    """Return a table with one row per setting, seed and tested step; none with many seeds."""
-    found = [
-        (label, seed, max(step, _START), value - _subtracted(row, measure))
-        for label, row, curve in _curves(rows, labels, measure)
-        if 1 < len(curve.each) <= _MOST_SEEDS
-        for seed, values in curve.each.items()
-        for step, value in zip(curve.steps, values, strict=True)
-    ]
-    return pd.DataFrame(found, columns=["setting", "seed", "at", "value"])
-
-
-def _curves(
-    rows: Sequence[Row], labels: Sequence[str], measure: str
-) -> Iterator[tuple[str, Row, CurveOverSeeds]]:
-    for row, label in zip(rows, labels, strict=True):
-        if measure != "gap" or row.references is not None:
-            figure = "accuracy" if measure == "accuracy" else "nll"
-            yield label, row, curve_over_seeds(row.finished, figure)
-
-
-def _subtracted(row: Row, measure: str) -> float:
-    return present(row.references).best.nll if measure == "gap" else 0.0
-
-
-def _shown(interval: Interval, row: Row, measure: str) -> Interval:
-    if measure == "gap":
-        # An estimated floor adds the same error at every step.
-        moved = interval.plus(-_subtracted(row, measure))
-        return widened(moved, present(row.references).best.nll_stderr)
-    return interval.within(0.0, 1.0 if measure == "accuracy" else np.inf)
-
-
-def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:
-    """Return a table of the best possible result and a uniform guess, if equal for all settings."""
-    known = {(row.experiment.generator, row.experiment.length) for row in rows}
-    references = rows[0].references if rows else None
-    if len(known) != 1 or references is None:
-        return pd.DataFrame([], columns=["name", "value"])
-    if measure == "gap":
-        span = references.uniform.nll - references.best.nll
-        return pd.DataFrame([("uniform guess", span)], columns=["name", "value"])
-    name = "accuracy" if measure == "accuracy" else "nll"
-    pairs = (("best possible", references.best), ("uniform guess", references.uniform))
-    found = [(title, getattr(best, name)) for title, best in pairs]
-    return pd.DataFrame(found, columns=["name", "value"])
+SEED = "the seed"
+# Heights in pixels of a share's row, and of the space around the shares.
+_SHARE_ROW, _SHARE_AROUND = 30, 70
 
 
 def bands_chart(
-    table: pd.DataFrame,
-    each: pd.DataFrame,
-    levels: pd.DataFrame,
+    rows: Sequence[Row],
+    labels: Sequence[str],
     *,
     measure: str,
-    labels: Sequence[str],
-    log_steps: bool,
-    log_values: bool,
+    log_steps: bool = False,
+    log_values: bool = False,
     height: int | None = None,
 ) -> Drawing:
-    """Draw each setting's mean with its band, single seeds as thin lines, and levels in grey."""
+    """Draw each setting's mean with its band, single seeds as thin lines, and levels in grey.
+
+    There is no band with too few seeds. With the measure "gap", settings without a known floor are
+    left out. Levels are the best possible result and a uniform guess, if equal for all settings.
+    """
+    field = "accuracy" if measure == "accuracy" else "nll"
+    means, seeds = [], []
+    for label, row in zip(labels, rows, strict=True):
+        curve, floor, error = curve_over_seeds(row.finished, field), 0.0, 0.0
+        if measure == "gap":
+            if row.references is None:
+                continue
+            # An estimated floor adds the same error at every step.
+            floor, error = row.references.best.nll, row.references.best.nll_stderr
+        for step, interval in zip(curve.steps, curve.intervals, strict=True):
+            mean = widened(interval.plus(-floor), error)
+            if measure != "gap":
+                mean = interval.within(0.0, 1.0 if measure == "accuracy" else np.inf)
+            has_band = mean.n >= FEWEST_FOR_BAND
+            ends = (mean.low, mean.high) if has_band else (None, None)
+            text = show_range(*mean.ends, places=4) if has_band else "–"
+            means.append((label, step, max(step, _START), mean.mean, *ends, text, mean.n))
+        if 1 < len(curve.each) <= _MOST_SEEDS:
+            seeds += [
+                (label, seed, max(step, _START), value - floor)
+                for seed, values in curve.each.items()
+                for step, value in zip(curve.steps, values, strict=True)
+            ]
+    columns = ["series", "step", "at", "value", "low", "high", "interval", "n"]
+    table = pd.DataFrame(means, columns=columns).astype({"low": float, "high": float})
+    each = pd.DataFrame(seeds, columns=["series", "seed", "at", "value"])
     if log_values:
         # A logarithmic scale cannot show values of 0 or below.
-        table, each = (rows.loc[rows["value"] > 0] for rows in (table, each))
+        table, each = (found.loc[found["value"] > 0] for found in (table, each))
         table = table.assign(low=np.maximum(table["low"], table["value"] / 100))
-    known = dict(zip(levels["name"], levels["value"], strict=True))
     at = np.append(table["at"].to_numpy(float), _START)
     return lines_chart(
-        table.rename(columns={"setting": "series"}),
-        level_table(known, (float(at.min()), float(at.max()))),
+        table,
+        level_table(_levels(rows, measure), (float(at.min()), float(at.max()))),
         None,
-        each.rename(columns={"setting": "series"}),
+        each,
         x=Scale(
             "step (log scale, from step 0)" if log_steps else "step",
             labels="~s",
@@ -149,6 +106,19 @@ def bands_chart(
     )
 
 
+def _levels(rows: Sequence[Row], measure: str) -> dict[str, float]:
+    known = {(row.experiment.generator, row.experiment.length) for row in rows}
+    references = rows[0].references if rows else None
+    if len(known) != 1 or references is None:
+        return {}
+    best, uniform = references.best, references.uniform
+    if measure == "gap":
+        return {"uniform guess": uniform.nll - best.nll}
+    if measure == "accuracy":
+        return {"best possible": best.accuracy, "uniform guess": uniform.accuracy}
+    return {"best possible": best.nll, "uniform guess": uniform.nll}
+
+
 def swept_table(rows: Sequence[Row], across: str, down: str, figure: str) -> pd.DataFrame:
     """Return a table with one row per pair of values: the mean result of all runs with them."""
     cells: dict[tuple[str, str], list[float]] = {}
@@ -162,38 +132,39 @@ def swept_table(rows: Sequence[Row], across: str, down: str, figure: str) -> pd.
     return pd.DataFrame(found, columns=["across", "down", "value", "settings"])
 
 
-@drawn_once
 def swept_chart(
-    table: Rows,
+    table: pd.DataFrame,
     *,
     figure: str,
     titles: tuple[str, str],
-    across: Sequence[str],
-    down: Sequence[str],
+    across: tuple[str, ...],
+    down: tuple[str, ...],
     domain: tuple[float, float],
-) -> Chart:
-    """Draw a result as a heatmap of two options; `domain` are the ends of the colour scale."""
-    number, exact = (".0%", ".1%") if figure == "learned" else (".3f", ".4f")
+) -> Drawing:
+    """Draw a result as a heatmap of two options; `domain` are the ends of the colour scale.
+
+    The table is as returned by `swept_table`.
+    """
+    is_share = figure == "learned"
+    number, exact = (".0%", ".1%") if is_share else (".3f", ".4f")
     # On a phone there is no room for the whole title beside the colours.
-    title = "learned" if figure == "learned" else title_of(figure)
-    ends = {"values": domain, "form": number, "length": 120}
-    # Names that do not fit side by side are turned: left out, a column would have no name.
-    needed = len(across) * (_LETTER * max(map(len, across), default=0) + PIXELS_APART)
-    turned = alt.ExprRef(f"width > {needed} ? 0 : -90")
-    return heatmap(
+    title = "learned" if is_share else title_of(figure)
+    return heatmap_chart(
         table,
-        x=side(alt.X, "across", f"{titles[0]} →", across, orient="top", labelAngle=turned),
-        y=side(alt.Y, "down", f"← {titles[1]}", down),
-        colour=shade("value", title, SHARES, domain, **ends),
-        tooltip=[
-            tip("across:N", titles[0]),
-            tip("down:N", titles[1]),
-            tip("value:Q", title_of(figure), exact),
-            tip("settings:Q", "number of settings", "d"),
-        ],
-        number=alt.Text("value:Q", format=number),
-        strong=f"datum.value > {sum(domain) / 2}",
-    ).properties(height=max(_LEAST, _CELL * len(down) + _AROUND))
+        # Left out, a column would have no name.
+        x=Side("across", f"{titles[0]} →", across, look=(("orient", "top"),), turns=True),
+        y=Side("down", f"← {titles[1]}", down),
+        shades=(Shade(title, domain=domain, values=domain, form=number, length=120),),
+        tips=(
+            ("across", titles[0], ""),
+            ("down", titles[1], ""),
+            ("value", title_of(figure), exact),
+            ("settings", "number of settings", "d"),
+        ),
+        number=("value", number),
+        strong=sum(domain) / 2,
+        height=max(_LEAST, _CELL * len(down) + _AROUND),
+    )
 
 
 class Axis(NamedTuple):
@@ -226,25 +197,6 @@ def axis_of_numbers(title: str, numbers: Sequence[float | None], form: str) -> A
     return Axis(title, heights, marks if high > low else marks[:1])
 
 
-def lines_table(axes: Sequence[Axis], labels: Sequence[str], lit: Sequence[bool]) -> pd.DataFrame:
-    """Return a table with one row per setting and axis; settings with `lit` are highlighted."""
-    found = [
-        (number, label, place, axis.heights[number], "in" if lit[number] else "out")
-        for number, label in enumerate(labels)
-        for place, axis in enumerate(axes)
-        if axis.heights[number] is not None
-    ]
-    return pd.DataFrame(found, columns=["number", "setting", "axis", "height", "lit"])
-
-
-def marks_table(axes: Sequence[Axis]) -> pd.DataFrame:
-    """Return a table with one row per label of an axis."""
-    found = [
-        (place, height, text) for place, axis in enumerate(axes) for height, text in axis.marks
-    ]
-    return pd.DataFrame(found, columns=["axis", "height", "text"])
-
-
 def within(
     axes: Sequence[Axis], across: tuple[float, float], heights: tuple[float, float]
 ) -> tuple[bool, ...]:
@@ -253,30 +205,46 @@ def within(
     The box ranges `across` the indices of the axes and over `heights`. A line passes through if its
     height is in this range on every axis inside the box.
     """
-    inside = [axis for place, axis in enumerate(axes) if min(across) <= place <= max(across)]
     low, high = min(heights), max(heights)
+    inside = [
+        [height is not None and low <= height <= high for height in axis.heights]
+        for place, axis in enumerate(axes)
+        if min(across) <= place <= max(across)
+    ]
     count = len(axes[0].heights) if axes else 0
-    if not inside:
-        return (True,) * count
-    return tuple(
-        all(
-            (height := axis.heights[number]) is not None and low <= height <= high
-            for axis in inside
-        )
-        for number in range(count)
+    return tuple(all(passes[number] for passes in inside) for number in range(count))
+
+
+def parallel_chart(
+    axes: Sequence[Axis], labels: Sequence[str], lit: Sequence[bool], *, height: int | None = None
+) -> Drawing:
+    """Draw one line per setting in parallel coordinates; settings with `lit` are highlighted.
+
+    The user can drag a box over the axes; its selection is `BRUSH`.
+    """
+    lines = [
+        (number, label, place, axis.heights[number], "in" if lit[number] else "out")
+        for number, label in enumerate(labels)
+        for place, axis in enumerate(axes)
+        if axis.heights[number] is not None
+    ]
+    marks = [(place, *mark) for place, axis in enumerate(axes) for mark in axis.marks]
+    return _parallel(
+        pd.DataFrame(lines, columns=["number", "setting", "axis", "height", "lit"]),
+        pd.DataFrame(marks, columns=["axis", "height", "text"]),
+        titles=tuple(axis.title for axis in axes),
+        height=height,
     )
 
 
 @drawn_once
-def parallel_chart(lines: Rows, marks: Rows, *, titles: Sequence[str]) -> Chart:
-    """Draw one line per setting in parallel coordinates; the user can drag a box over the axes."""
-    places = list(range(len(titles)))
+def _parallel(lines: Rows, marks: Rows, *, titles: tuple[str, ...]) -> Chart:
     x = alt.X(
         "axis:Q",
         title=None,
         scale=alt.Scale(domain=[-0.2, len(titles) - 0.6], nice=False, zero=False),
         axis=alt.Axis(
-            values=places,
+            values=list(range(len(titles))),
             labelExpr=f"{json.dumps(list(titles), ensure_ascii=False)}[datum.value]",
             orient="top",
             ticks=False,
@@ -303,3 +271,46 @@ def parallel_chart(lines: Rows, marks: Rows, *, titles: Sequence[str]) -> Chart:
         ),
         texts.mark_text(align="left", dx=7, color=INK, fontSize=11),
     )
+
+
+def share_names(shares: Sequence[Share]) -> tuple[str, ...]:
+    """Return each share's name: its options, joined by ×, or the seed."""
+    return tuple(" × ".join(share.options) or SEED for share in shares)
+
+
+def shares_table(shares: Sequence[Share]) -> pd.DataFrame:
+    """Return a table with one row per share of the variance; `kind` is "option" or "seed"."""
+    names = share_names(shares)
+    return pd.DataFrame(
+        {
+            "part": names,
+            "share": [share.share for share in shares],
+            "chance": [share.by_chance for share in shares],
+            "kind": ["seed" if name == SEED else "option" for name in names],
+        }
+    )
+
+
+@drawn_once
+def shares_chart(table: Rows, *, parts: Sequence[str]) -> Chart:
+    """Draw shares of the variance as bars, with a tick at the share expected by chance."""
+    title, scale = "share of the variance", alt.Scale(domain=list(parts))
+    axis = alt.Axis(labelLimit=260, ticks=False, domain=False)
+    tooltip = [
+        tip("part:N", "due to"),
+        tip("share:Q", title, ".1%"),
+        tip("chance:Q", "expected by chance", ".1%"),
+    ]
+    base = alt.Chart(table).encode(
+        y=alt.Y("part:N", title=None, scale=scale, axis=axis), tooltip=tooltip
+    )
+    unit, axis = alt.Scale(domain=[0, 1]), alt.Axis(format=".0%", tickCount=5)
+    x = partial(alt.X, title=title, scale=unit, axis=axis)
+    hues = (HUES.learned, HUES.sampled)
+    colour = by_name(alt.Color, "kind", ("option", "seed"), hues, legend=None)
+    number = base.encode(x=x("share:Q"), text=alt.Text("share:Q", format=".0%"))
+    return alt.layer(
+        base.encode(x=x("share:Q"), color=colour).mark_bar(cornerRadius=2),
+        base.encode(x=x("chance:Q")).mark_tick(color=HUES.truth, thickness=2, bandSize=22),
+        number.mark_text(align="left", dx=5, color=HUES.truth),
+    ).properties(height=_SHARE_ROW * len(parts) + _SHARE_AROUND, padding={"right": 40})

@@ -1,21 +1,23 @@
-"""Dot plots with one row per setting: runs, their mean, and reference predictors."""
+"""Dot plots with one row per setting: runs, their mean, reference predictors, and claims."""
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once, sized
 from attnlab.charts.heatmap import tip
-from attnlab.charts.lines import by_name, top_legend
+from attnlab.charts.lines import Scale, by_name, distinct, lines_chart, series_table, top_legend
 from attnlab.charts.style import GROUND, HUES, INK
-from attnlab.comparisons.paired import Share
+from attnlab.comparisons.shipped import Plot
 from attnlab.comparisons.summary import OF_REFERENCES, Row, figures_of, interval_of
-from attnlab.comparisons.verdicts import PublishedRow
 from attnlab.configuration.number_text import show_range
-from attnlab.inspection import measure_label
+from attnlab.known_results import Check, KnownResult, Numbers, Verdict, number_label
+from attnlab.known_results.post_verdicts import PublishedRow
 from attnlab.optimum import Best
 from attnlab.training.shares import learned_share
 
@@ -26,31 +28,39 @@ REFERENCES = {
     "best linear": [8, 3, 2, 3],
     "best possible": [6, 2],
 }
-TITLES = {
+# Titles of axes that say more than the name of the measure.
+_TITLES = {
     "accuracy": "test accuracy",
     "nll": "test loss (nats)",
     "learned": "share of what can be learned",
-    "exact_match": "exact match",
 }
-SEED = "the seed"
-ENGLISH, JAPANESE = "post (English)", "post (Japanese)"
-# Heights in pixels: of a setting's row, of few settings together, of a share's row, and of the
-# space around the shares.
-_ROW, _FEW, _SHARE_ROW, _SHARE_AROUND = 38, 130, 30, 70
+# The shape of published numbers, by their source.
+_SHAPES = {"published": "diamond", "post (English)": "square", "post (Japanese)": "triangle-up"}
+# Heights in pixels: of a setting's row, of few settings together, and of a plot.
+_ROW, _FEW, _PLOT_HEIGHT = 38, 130, 220
 # A longer name is in the upper part of its row, since beside it a phone would have no room. Beside
 # names above the second length, a phone has room for legends of one column.
 _MOST_BESIDE, _MOST_FOR_TWO = 20, 14
-# The dots are this fraction of a row below its middle.
-BELOW = 0.14
+# The dots are this fraction of a row below its middle, and a claimed range is this high.
+BELOW, _HALF = 0.14, 0.24
+# Space beside the numbers of claims, as a share of their range.
+_BESIDE = 0.12
 
 
-def seeds_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
-    """Return a table with one row per finished run; `place` is the setting's row, from 1."""
+def title_of(name: str) -> str:
+    """Return the title of the axis of a measure, or of a number over training."""
+    return _TITLES.get(name) or number_label(name)
+
+
+def seeds_table(numbers: Mapping[str, Mapping[int, float]]) -> pd.DataFrame:
+    """Return a table with one row per run, from numbers by setting and seed.
+
+    `place` is the setting's row, from 1.
+    """
     found = [
         (place + BELOW, label, seed, value)
-        for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
-        if interval_of(row, figure) is not None
-        for seed, value in figures_of(row, figure).items()
+        for place, (label, of) in enumerate(numbers.items(), 1)
+        for seed, value in of.items()
     ]
     return pd.DataFrame(found, columns=["place", "setting", "seed", "value"])
 
@@ -84,11 +94,6 @@ def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["place", "above", "below", "reference", "value"])
 
 
-def title_of(figure: str) -> str:
-    """Return the title of the axis of a result or of a metric."""
-    return TITLES.get(figure) or measure_label(figure)
-
-
 def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
     known = row.references
     if known is None or figure not in OF_REFERENCES:
@@ -104,39 +109,10 @@ def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
             yield name, share.share
 
 
-def with_rows(labels: Sequence[str], *layers: alt.Chart, least: int = _FEW) -> Chart:
-    """Layer charts over rows of equal height, one per label, with its label beside or in it.
-
-    The chart is at least `least` pixels high.
-    """
-    if not _are_beside(labels):
-        names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
-        named = alt.Chart(alt.InlineData(names)).encode(
-            y=row_axis("place:Q", labels), text="name:N"
-        )
-        layers = (*layers, named.mark_text(align="left", color=INK, x=2))
-    # By default, legends would make the rows smaller.
-    sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
-    height = max(_ROW * len(labels), least)
-    return alt.layer(*layers).properties(height=height, autosize=sizes)
-
-
-def _are_beside(labels: Sequence[str]) -> bool:
-    return max(map(len, labels)) <= _MOST_BESIDE
-
-
-def row_axis(field: str, labels: Sequence[str]) -> alt.Y:
-    """Return the vertical axis of settings, from row 1 at the top."""
-    axis, middle = None, 0.0
-    if _are_beside(labels):
-        middle = BELOW
-        name = f"{json.dumps(labels, ensure_ascii=False)}[round(datum.value) - 1]"
-        look = {"grid": False, "ticks": False, "domain": False, "labelColor": INK, "labelLimit": 0}
-        at = [place + middle for place in range(1, len(labels) + 1)]
-        axis = alt.Axis(values=at, labelExpr=name, title=None, **look)
-    # The same scale in all layers, so that their rows are aligned.
-    ends = [len(labels) + 0.5 + middle, 0.5 + middle]
-    return alt.Y(field, axis=axis, scale=alt.Scale(domain=ends, nice=False, zero=False))
+def _published_table(found: Iterable[tuple[int, str, str, float | None]]) -> pd.DataFrame:
+    """Return a table of published numbers, from place, setting, source and number."""
+    known = [(place + BELOW, *each, value) for place, *each, value in found if value is not None]
+    return pd.DataFrame(known, columns=["place", "setting", "source", "value"])
 
 
 def dots_chart(
@@ -152,141 +128,247 @@ def dots_chart(
     Args:
         rows: The settings.
         labels: Their names.
-        figure: The result to draw, one of `TITLES` or a metric.
-        published: The rows of the post, whose results are drawn as open marks.
+        figure: The result to draw: the name of a measure or a metric.
+        published: The rows of the blog post, whose results are drawn as open marks.
         climbs: Whether a line leads from each mean to the next.
     """
+    numbers = {
+        label: {} if interval_of(row, figure) is None else figures_of(row, figure)
+        for label, row in zip(labels, rows, strict=True)
+    }
+    marks = (
+        (place, labels[place - 1], source, value)
+        for place, row in enumerate(published, 1)
+        for source, value in zip([*_SHAPES][1:], row.published, strict=True)
+    )
     return _dots(
-        seeds_table(rows, labels, figure),
+        seeds_table(numbers),
         means_table(rows, labels, figure),
         references_table(rows, figure),
-        published_table(published) if published else None,
-        figure=figure,
+        None,
+        _published_table(marks) if published else None,
         labels=tuple(labels),
+        title=title_of(figure),
+        is_share=figure == "learned",
+        has_legend=figure in OF_REFERENCES,
+        domain=(0.0, 1.0) if figure == "exact_match" else None,
         climbs=climbs,
+    )
+
+
+def claim_chart(verdict: Verdict) -> Drawing:
+    """Draw the number of every run as a dot, above the claimed range.
+
+    The published number is an open diamond.
+    """
+    check = verdict.check
+    title = "difference in " * bool(check.minus) + title_of(check.measure)
+    return _claims({"": verdict.numbers}, {"": check}, {"": check.published}, title=title)
+
+
+def result_chart(known: KnownResult, numbers: Numbers) -> Drawing:
+    """Draw the number that the first claim of a result is about, with one row per setting.
+
+    A row has the claimed range and the published number of this setting, if there are any.
+    """
+    measure = known.checks[0].measure
+    alone = (check for check in known.checks if check.measure == measure and not check.minus)
+    checks = {check.setting: check for check in alone}
+    published = {label: check.published for label, check in checks.items()} | {**known.published}
+    runs = {label: numbers[label].get(measure, {}) for label in known.settings}
+    return _claims(runs, checks, published, title=title_of(measure))
+
+
+def _claims(
+    runs: Mapping[str, Mapping[int, float]],
+    checks: Mapping[str, Check],
+    published: Mapping[str, float | None],
+    *,
+    title: str,
+) -> Drawing:
+    """Draw numbers by the label of their row and by seed, with claimed ranges and their source."""
+    places = {label: place for place, label in enumerate(runs, 1)}
+    table = seeds_table(runs)
+    marks = _published_table(
+        (places[label], label, "published", value) for label, value in published.items()
+    )
+    ends = [end for check in checks.values() for end in (check.least, check.most)]
+    shown = [*table["value"], *filter(math.isfinite, ends), *marks["value"]]
+    margin = _BESIDE * (max(shown) - min(shown)) or 0.1
+    low, high = min(shown) - margin, max(shown) + margin
+    ranges = [
+        (place - _HALF, place + _HALF, max(check.least, low), min(check.most, high))
+        for label, check in checks.items()
+        for place in [places[label] + BELOW]
+    ]
+    columns = ["above", "below", "low", "high"]
+    return _dots(
+        table,
+        None,
+        None,
+        pd.DataFrame(ranges, columns=columns),
+        marks,
+        labels=tuple(runs),
+        title=title,
+        domain=(low, high),
     )
 
 
 @drawn_once
 def _dots(
-    seeds: Rows,
-    means: Rows,
-    references: Rows,
+    runs: Rows,
+    means: Rows | None,
+    references: Rows | None,
+    claimed: Rows | None,
     published: Rows | None,
     *,
-    figure: str,
     labels: Sequence[str],
-    climbs: bool,
+    title: str,
+    is_share: bool = False,
+    has_legend: bool = False,
+    domain: tuple[float, float] | None = None,
+    climbs: bool = False,
 ) -> Chart:
-    share = figure == "learned"
-    x = partial(
-        alt.X,
-        title=title_of(figure),
-        scale=alt.Scale(domain=[0, 1]) if figure == "exact_match" else alt.Scale(zero=False),
-        axis=alt.Axis(tickCount=8, labelOverlap=True, format=".0%" if share else alt.Undefined),
+    scale = alt.Scale(zero=False)
+    if domain is not None:
+        scale = alt.Scale(domain=domain, nice=False, zero=False)
+    look: dict[str, Any] = {"format": ".0%"} if is_share else {}
+    axis = alt.Axis(tickCount=8 if claimed is None else 5, labelOverlap=True, **look)
+    x, y = partial(alt.X, title=title, scale=scale, axis=axis), partial(_row_axis, labels=labels)
+    form = ".1%" if is_share else ".4f"
+    value, setting = tip("value:Q", title, form), [tip("setting:N")] * any(labels)
+    layers = []
+    if claimed is not None:
+        ranges = alt.Chart(claimed).encode(x=x("low:Q"), x2="high:Q", y=y("above:Q"), y2="below:Q")
+        layers.append(ranges.mark_rect(color=HUES.truth, opacity=0.2))
+    if references is not None:
+        columns = 1 if _MOST_FOR_TWO < max(map(len, labels)) <= _MOST_BESIDE else 2
+        legend = top_legend(symbolType="stroke", symbolSize=300, columns=columns)
+        known = alt.Chart(references).encode(
+            x=x("value:Q"),
+            y=y("above:Q"),
+            y2="below:Q",
+            strokeDash=by_name(
+                alt.StrokeDash,
+                "reference",
+                REFERENCES,
+                REFERENCES.values(),
+                legend=legend if has_legend else None,
+            ),
+            tooltip=[tip("reference:N"), value],
+        )
+        layers.append(known.mark_rule(color=HUES.truth, strokeWidth=1.6))
+    each = alt.Chart(runs).encode(
+        x=x("value:Q"), y=y("place:Q"), tooltip=[*setting, tip("seed:O"), value]
     )
-    y, form = partial(row_axis, labels=labels), ".1%" if share else ".4f"
-    value = tip("value:Q", title_of(figure), form)
-    columns = 1 if _MOST_FOR_TWO < max(map(len, labels)) <= _MOST_BESIDE else 2
-    legend = top_legend(symbolType="stroke", symbolSize=300, columns=columns)
-    dashes = by_name(
-        alt.StrokeDash,
-        "reference",
-        REFERENCES,
-        REFERENCES.values(),
-        legend=legend if figure in OF_REFERENCES else None,
-    )
-    known = alt.Chart(references).encode(
-        x=x("value:Q"),
-        y=y("above:Q"),
-        y2="below:Q",
-        strokeDash=dashes,
-        tooltip=[tip("reference:N"), value],
-    )
-    each = alt.Chart(seeds).encode(
-        x=x("value:Q"), y=y("place:Q"), tooltip=[tip("setting:N"), tip("seed:O"), value]
-    )
+    # Alone, the dots are larger.
+    size, mark_size = (70, 130) if means is None else (44, 90)
+    dots = each.mark_circle(color=HUES.learned, size=size, opacity=1, stroke=GROUND)
+    layers += [dots] if means is None else _means(means, dots, x, y, setting, title, form, climbs)
+    if published is not None:
+        sources = by_name(alt.Shape, "source", _SHAPES, _SHAPES.values(), legend=None)
+        marks = alt.Chart(published).encode(
+            x=x("value:Q"),
+            y=y("place:Q"),
+            shape=sources,
+            tooltip=[*setting, tip("source:N", " "), tip("value:Q", title, ".3f")],
+        )
+        outline = {"size": mark_size, "strokeWidth": 2, "filled": False, "opacity": 1}
+        layers.append(marks.mark_point(color=INK, **outline))
+    return _with_rows(labels, layers, least=_FEW if claimed is None else 100)
+
+
+def _means(
+    means: Rows, dots: Chart, x: Any, y: Any, setting: list, title: str, form: str, climbs: bool
+) -> list[Chart]:
+    """Return the layers of means and intervals, with the dots of runs between them."""
     base = alt.Chart(means).encode(y=y("place:Q"))
     span = base.transform_filter("isValid(datum.low)").encode(x=x("low:Q"), x2="high:Q")
     mean = base.encode(
         x=x("value:Q"),
         tooltip=[
-            tip("setting:N"),
+            *setting,
             tip("value:Q", "mean", form),
             tip("interval:N", "95 % interval"),
             tip("n:Q", "seeds", "d"),
         ],
     )
     path = mean.encode(order=alt.Order("place:Q"))
-    layers = [
-        known.mark_rule(color=HUES.truth, strokeWidth=1.6),
+    return [
         *[path.mark_line(color=HUES.learned, strokeWidth=1.2, opacity=0.5)] * climbs,
         span.mark_rule(color=HUES.learned, strokeWidth=2, opacity=0.6),
-        each.mark_circle(color=HUES.learned, size=44, opacity=1, stroke=GROUND),
+        dots,
         mean.mark_point(filled=True, shape="diamond", size=110, opacity=1, color=HUES.learned),
     ]
-    if published is not None:
-        kinds, shapes = (ENGLISH, JAPANESE), ("square", "triangle-up")
-        marks = alt.Chart(published).encode(
-            x=x("value:Q"),
-            y=y("place:Q"),
-            shape=by_name(alt.Shape, "post", kinds, shapes, legend=None),
-            tooltip=[tip("setting:N"), tip("post:N", " "), tip("value:Q", title_of(figure), ".3f")],
+
+
+def _with_rows(labels: Sequence[str], layers: Sequence[Chart], *, least: int) -> Chart:
+    """Layer charts over rows of equal height, one per label, with its label beside or in it.
+
+    The chart is at least `least` pixels high.
+    """
+    layers = list(layers)
+    if not _are_beside(labels):
+        names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
+        named = alt.Chart(alt.InlineData(names)).encode(
+            y=_row_axis("place:Q", labels), text="name:N"
         )
-        look = {"size": 90, "strokeWidth": 2, "filled": False, "opacity": 1}
-        layers.append(marks.mark_point(color=INK, **look))
-    return with_rows(labels, *layers)
+        layers.append(named.mark_text(align="left", color=INK, x=2))
+    # By default, legends would make the rows smaller.
+    sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
+    height = max(_ROW * len(labels), least)
+    return alt.layer(*layers).properties(height=height, autosize=sizes)
 
 
-def published_table(rows: Sequence[PublishedRow]) -> pd.DataFrame:
-    """Return a table with one row per result of the post; `place` is the setting's row, from 1."""
-    found = [
-        (place + BELOW, f"{row.process} · {row.model}", name, figure)
-        for place, row in enumerate(rows, 1)
-        for name, figure in zip((ENGLISH, JAPANESE), row.published, strict=True)
-        if figure is not None
-    ]
-    return pd.DataFrame(found, columns=["place", "setting", "post", "value"])
+def _are_beside(labels: Sequence[str]) -> bool:
+    return max(map(len, labels)) <= _MOST_BESIDE
 
 
-def share_names(shares: Sequence[Share]) -> tuple[str, ...]:
-    """Return each share's name: its options, joined by ×, or the seed."""
-    return tuple(" × ".join(share.options) or SEED for share in shares)
+def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
+    """Return the vertical axis of settings, from row 1 at the top."""
+    axis, middle = None, 0.0
+    if _are_beside(labels):
+        middle = BELOW
+        name = f"{json.dumps(labels, ensure_ascii=False)}[round(datum.value) - 1]"
+        look = {"grid": False, "ticks": False, "domain": False, "labelColor": INK, "labelLimit": 0}
+        at = [place + middle for place in range(1, len(labels) + 1)]
+        axis = alt.Axis(values=at, labelExpr=name, title=None, **look)
+    # The same scale in all layers, so that their rows are aligned.
+    ends = [len(labels) + 0.5 + middle, 0.5 + middle]
+    return alt.Y(field, axis=axis, scale=alt.Scale(domain=ends, nice=False, zero=False))
 
 
-def shares_table(shares: Sequence[Share]) -> pd.DataFrame:
-    """Return a table with one row per share of the variance; `kind` is "option" or "seed"."""
-    names = share_names(shares)
-    return pd.DataFrame(
-        {
-            "part": names,
-            "share": [share.share for share in shares],
-            "chance": [share.by_chance for share in shares],
-            "kind": ["seed" if name == SEED else "option" for name in names],
-        }
+def plot_chart(plot: Plot) -> Drawing:
+    """Draw a plot of one run of a known result."""
+    table = pd.DataFrame(plot.points, columns=["name", "at", "value"])
+    if plot.look != "line":
+        return _points(table, look=plot.look, x=plot.x, y=plot.y)
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for name, *at in plot.points:
+        lines.setdefault(name, []).append((at[0], at[1]))
+    return lines_chart(
+        pd.concat(series_table(name, *zip(*line, strict=True)) for name, line in lines.items()),
+        x=Scale(plot.x, ",d", ",d", kind="log"),
+        y=Scale(plot.y, ".3f"),
+        series=distinct(lines),
+        look="line",
+        tips=(),
+        height=_PLOT_HEIGHT,
     )
 
 
 @drawn_once
-def shares_chart(table: Rows, *, parts: Sequence[str]) -> Chart:
-    """Draw shares of the variance as bars, with a tick at the share expected by chance."""
-    title, scale = "share of the variance", alt.Scale(domain=list(parts))
-    axis = alt.Axis(labelLimit=260, ticks=False, domain=False)
-    tooltip = [
-        tip("part:N", "due to"),
-        tip("share:Q", title, ".1%"),
-        tip("chance:Q", "expected by chance", ".1%"),
-    ]
-    base = alt.Chart(table).encode(
-        y=alt.Y("part:N", title=None, scale=scale, axis=axis), tooltip=tooltip
+def _points(table: Rows, *, look: str, x: str, y: str) -> Chart:
+    """Draw bars, or each point as its name."""
+    base = alt.Chart(table).encode(tooltip=[tip("at:Q", x), tip("value:Q", y, ".3f")])
+    if look == "bar":
+        axis = alt.Axis(labelAngle=0, labelOverlap=True)
+        bars = base.encode(x=alt.X("at:O", title=x, axis=axis), y=alt.Y("value:Q", title=y))
+        return bars.mark_bar(color=HUES.learned).properties(height=_PLOT_HEIGHT)
+    padded = alt.Scale(zero=False, padding=14)
+    named = base.encode(
+        x=alt.X("at:Q", title=x, scale=padded),
+        y=alt.Y("value:Q", title=y, scale=padded),
+        text="name:N",
     )
-    unit, axis = alt.Scale(domain=[0, 1]), alt.Axis(format=".0%", tickCount=5)
-    x = partial(alt.X, title=title, scale=unit, axis=axis)
-    hues = (HUES.learned, HUES.sampled)
-    colour = by_name(alt.Color, "kind", ("option", "seed"), hues, legend=None)
-    number = base.encode(x=x("share:Q"), text=alt.Text("share:Q", format=".0%"))
-    return alt.layer(
-        base.encode(x=x("share:Q"), color=colour).mark_bar(cornerRadius=2),
-        base.encode(x=x("chance:Q")).mark_tick(color=HUES.truth, thickness=2, bandSize=22),
-        number.mark_text(align="left", dx=5, color=HUES.truth),
-    ).properties(height=_SHARE_ROW * len(parts) + _SHARE_AROUND, padding={"right": 40})
+    return sized(named.mark_text(color=HUES.learned), _PLOT_HEIGHT, _PLOT_HEIGHT)

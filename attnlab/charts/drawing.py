@@ -1,9 +1,11 @@
 """A chart: its specification, which is built once, its data, and its export."""
 
+import base64
 import dataclasses
 import functools
 import html
 import inspect
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,11 +13,12 @@ from typing import Any
 import altair as alt
 import pandas as pd
 import vl_convert
+from PIL import Image
 
 from attnlab.charts.style import on_dark, with_large_type
 
 # Cached specifications: a page has about ten charts, and a user tries a few dozen variants of each.
-_MOST_FORMS = 512
+_MOST_SPECS = 512
 # Tables already have the right types. If Vega converted them, it would keep data about every row as
 # long as the chart exists: megabytes per minute in a live chart.
 _AS_IT_IS = alt.DataFormat(parse=None)
@@ -32,12 +35,12 @@ class Drawing:
     """A Vega-Lite specification as JSON, and its data as named tables.
 
     Attributes:
-        form: The specification without data, in the colours of the light theme.
+        spec: The specification without data, in the colours of the light theme.
         tables: The tables by name.
         height: Height in pixels, if the specification has none.
     """
 
-    form: str
+    spec: str
     tables: Mapping[str, pd.DataFrame]
     height: int | None = None
 
@@ -48,12 +51,12 @@ class Drawing:
             dark: Whether to use the colours of the dark theme.
             large: Whether to make text a third larger, for a projector.
         """
-        form = json.loads(on_dark(self.form) if dark else self.form)
+        spec = json.loads(on_dark(self.spec) if dark else self.spec)
         if self.height is not None:
-            form["height"] = self.height
+            spec["height"] = self.height
         # Data that are part of the specification, such as the level of a rule, are already there.
-        form["datasets"] = form.get("datasets", {}) | dict(self.tables)
-        return with_large_type(form) if large else form
+        spec["datasets"] = spec.get("datasets", {}) | dict(self.tables)
+        return with_large_type(spec) if large else spec
 
 
 def sized(chart: Chart, width: int, height: int) -> Chart:
@@ -73,12 +76,10 @@ def drawn_once(build: Callable[..., Chart]) -> Callable[..., Drawing]:
     kind = inspect.Parameter.KEYWORD_ONLY
     names = [p.name for p in inspect.signature(build).parameters.values() if p.kind != kind]
 
-    @functools.lru_cache(_MOST_FORMS)
-    def form(present: tuple[bool, ...], **options: Any) -> str:
-        places = [
-            alt.NamedData(name, format=_AS_IT_IS) if is_there else None
-            for name, is_there in zip(names, present, strict=True)
-        ]
+    @functools.lru_cache(_MOST_SPECS)
+    def spec_of(present: tuple[bool, ...], **options: Any) -> str:
+        data = [alt.NamedData(name, format=_AS_IT_IS) for name in names]
+        places = [each if there else None for each, there in zip(data, present, strict=True)]
         specification = build(*places, **options).to_dict()
         # This replaces Altair's default sizes, since pages and files set their own. Labels at the
         # ends of an axis stay at their ticks; moved inwards they would overlap their neighbours.
@@ -93,9 +94,16 @@ def drawn_once(build: Callable[..., Chart]) -> Callable[..., Drawing]:
         present = tuple(table is not None for table in tables)
         named = zip(names, tables, strict=True)
         found = {name: table for name, table in named if table is not None}
-        return Drawing(form(present, **options), found, height)
+        return Drawing(spec_of(present, **options), found, height)
 
     return draw
+
+
+def image_address(picture: Image.Image, **how: Any) -> str:
+    """Return an image as a `data:` URL of a PNG file; `how` is as in `Image.save`."""
+    file = io.BytesIO()
+    picture.save(file, "PNG", **how)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def as_picture(
@@ -109,8 +117,8 @@ def as_picture(
 ) -> dict[str, Any]:
     """Return a specification that can be drawn without a page: with title, subtitles and data.
 
-    The background is white or, with `dark`, that of the dark theme. An SVG has the `description`
-    for screen readers.
+    An empty title leaves out the subtitles, too. The background is white or, with `dark`, that of
+    the dark theme. An SVG has the `description` for screen readers.
     """
     specification = drawing.specification(dark=dark)
     # JSON has no NaN.
@@ -124,7 +132,8 @@ def as_picture(
     heading = {"fontSize": 16, "subtitleFontSize": 12, "color": ink, "subtitleColor": ink}
     return specification | {
         "datasets": specification["datasets"] | tables,
-        "title": {"text": title, "subtitle": [*subtitles]},
+        # An empty title would leave room for itself.
+        **({"title": {"text": title, "subtitle": [*subtitles]}} if title else {}),
         "description": description,
         "width": specification.get("width", width),
         "padding": _PADDING,

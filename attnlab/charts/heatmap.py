@@ -1,9 +1,9 @@
-"""Heatmaps with a cell for each value, and their parts; maps of all heads are in `heads`."""
+"""Heatmaps with a cell for each value, over a table with one row per cell."""
 
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import altair as alt
 import numpy as np
@@ -11,24 +11,75 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from attnlab.charts.drawing import Chart, Rows, drawn_once, sized
-from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
+from attnlab.charts.style import GROUND, INK, SHARES, Ramp
 
 Channel = TypeVar("Channel", alt.X, alt.Y)
-# Maps with longer sides are drawn as blocks of cells: browsers take seconds for tens of thousands.
-_MOST_A_SIDE = 72
 # Pixels of a chart of square cells: its longer side, which fits a panel on a phone, and its
 # largest cells.
-_SQUARE_SIDE, _MOST_CELL = 240, 40
+_SQUARE_SIDE, MOST_CELL = 240, 40
 # Maximum number of labels on an axis; on a phone more would overlap.
 _MOST_LABELS = 20
 # If labels are closer than this many pixels, as on a phone, every other label is dropped.
 PIXELS_APART = 3
+# Pixels of a letter of a label.
+_LETTER = 7
+# In a file numbers have no room in more cells than this.
+_MOST_NUMBERS = 50
 
 
 def tip(field: str, title: str | None = None, form: str | None = None) -> alt.Tooltip:
     """Return a line of a tooltip."""
     title_given = alt.Undefined if title is None else title
     return alt.Tooltip(field, title=title_given, format=alt.Undefined if form is None else form)
+
+
+class Side(NamedTuple):
+    """An axis of cells.
+
+    Attributes:
+        field: The column of the table.
+        title: The title of the axis.
+        places: The values of the column, from the left or the top.
+        names: Labels of the values, if not the values themselves.
+        colour: The colour of the title.
+        look: Further properties of `alt.Axis`, as pairs.
+        turns: Whether labels that do not fit side by side are turned. By default, every other label
+            is left out.
+    """
+
+    field: str
+    title: str | None
+    places: tuple[Any, ...]
+    names: tuple[Any, ...] | None = None
+    colour: str | None = None
+    look: tuple[tuple[str, Any], ...] = ()
+    turns: bool = False
+
+    def axis(self, channel: type[Channel]) -> Channel:
+        """Return the channel `alt.X` or `alt.Y`."""
+        places = list(self.places)
+        look: dict[str, Any] = {
+            "values": places[:: -(-len(places) // _MOST_LABELS)],
+            "labelAngle": 0,
+            "labelOverlap": "parity",
+            "labelSeparation": PIXELS_APART if channel is alt.X else 0,
+            "ticks": False,
+            "domain": False,
+        }
+        if self.names is not None:
+            texts, at = (json.dumps(list(s), ensure_ascii=False) for s in (self.names, places))
+            look["labelExpr"] = f"{texts}[indexof({at}, datum.value)]"
+        if self.colour is not None:
+            look["titleColor"] = self.colour
+        if self.turns:
+            longest = max((len(str(place)) for place in places), default=0)
+            needed = len(places) * (_LETTER * longest + PIXELS_APART)
+            look["labelAngle"] = alt.ExprRef(f"width > {needed} ? 0 : -90")
+        # Cells start exactly at the axis. By default they are centred: a rounding error could put
+        # the first cell before the axis, and Vega would not label it.
+        scale = alt.Scale(domain=places, align=0)
+        axis = alt.Axis(**look | dict(self.look))
+        return channel(f"{self.field}:O", title=self.title, scale=scale, axis=axis)
 
 
 def side(
@@ -41,53 +92,48 @@ def side(
     colour: str | None = None,
     **axis: Any,
 ) -> Channel:
-    """Return an axis of cells for the column `field`, with the values in `places` as steps.
+    """Return the channel of a `Side`, with further properties of its `axis`."""
+    labels = None if names is None else tuple(names)
+    return Side(field, title, tuple(places), labels, colour, tuple(axis.items())).axis(channel)
 
-    Args:
-        channel: `alt.X` or `alt.Y`.
-        field: A column of the table.
-        title: The title of the axis.
-        places: The values of the column, from the left or the top.
-        names: Labels of the values, if not the values themselves.
-        colour: The colour of the title.
-        **axis: As in `alt.Axis`.
+
+class Shade(NamedTuple):
+    """The colours of cells, and their legend: a bar above the chart.
+
+    Attributes:
+        title: The title of the legend.
+        ramp: The colours.
+        domain: The ends of the scale; for None, a scale around 0 that fits the data.
+        values: The labels of the legend, by default the ends and the middle of the domain.
+        form: Their format.
+        length: The length of the legend in pixels.
+        legend: Whether there is a legend.
+        cells: A Vega expression that is true for the cells with these colours; "" for all cells.
     """
-    places = list(places)
-    look = {
-        "values": places[:: -(-len(places) // _MOST_LABELS)],
-        "labelAngle": 0,
-        "labelOverlap": "parity",
-        "labelSeparation": PIXELS_APART if channel is alt.X else 0,
-        "ticks": False,
-        "domain": False,
-    }
-    if names is not None:
-        texts, at = (json.dumps(list(each), ensure_ascii=False) for each in (names, places))
-        look["labelExpr"] = f"{texts}[indexof({at}, datum.value)]"
-    if colour is not None:
-        look["titleColor"] = colour
-    # Cells start exactly at the axis. By default they are centred: a rounding error could put the
-    # first cell before the axis, and Vega would not label it.
-    scale = alt.Scale(domain=places, align=0)
-    return channel(f"{field}:O", title=title, scale=scale, axis=alt.Axis(**look | axis))
 
+    title: str | None
+    ramp: Ramp = SHARES
+    domain: tuple[float, float] | None = (0, 1)
+    values: tuple[float, ...] = ()
+    form: str = ".3~g"
+    length: int = 100
+    legend: bool = True
+    cells: str = ""
 
-def days_side(
-    channel: type[Channel],
-    field: str,
-    title: str | None,
-    days: Sequence[int],
-    symbols: Sequence[str] | None,
-    *,
-    colour: str,
-    **axis: Any,
-) -> Channel:
-    """Return an axis of positions, labelled by number and, for a single sequence, by token."""
-    names = None
-    if symbols is not None:
-        pairs = [(symbols[day - 1], str(day)) for day in days]
-        names = pairs if channel is alt.X else [f"{day}  {symbol}" for symbol, day in pairs]
-    return side(channel, field, title, days, names=names, colour=colour, **axis)
+    def colour(self, field: str, **scale: Any) -> alt.Color:
+        """Return the channel of a column, with further properties of its `scale`."""
+        values, ends = self.values, {"domainMid": 0}
+        if self.domain is not None:
+            ends = {"domain": list(self.domain)}
+            values = values or (self.domain[0], sum(self.domain) / 2, self.domain[1])
+        legend = ramp_legend(length=self.length, form=self.form, values=values or None)
+        return alt.Color(
+            f"{field}:Q",
+            title=self.title,
+            # The default, interpolation by hue, would fade orange through red.
+            scale=alt.Scale(range=list(self.ramp), clamp=True, interpolate="rgb", **ends, **scale),
+            legend=legend if self.legend else None,
+        )
 
 
 def shade(
@@ -96,27 +142,15 @@ def shade(
     ramp: Ramp,
     domain: tuple[float, float] | None,
     *,
-    values: Sequence[float] | None = None,
+    values: Sequence[float] = (),
     form: str = ".3~g",
     length: int = 100,
     legend: bool = True,
     **scale: Any,
 ) -> alt.Color:
-    """Return the colours of cells, on a fixed `domain` or, for None, around 0 to fit the data.
-
-    The legend is a bar of `length` pixels above the chart. Its labels are `values`, by default the
-    ends and the middle of the domain.
-    """
-    ends = {"domainMid": 0} if domain is None else {"domain": list(domain)}
-    if domain is not None and values is None:
-        values = [domain[0], sum(domain) / 2, domain[1]]
-    return alt.Color(
-        f"{field}:Q",
-        title=title,
-        # The default, interpolation by hue, would fade orange through red.
-        scale=alt.Scale(range=list(ramp), clamp=True, interpolate="rgb", **ends, **scale),
-        legend=ramp_legend(length=length, form=form, values=values) if legend else None,
-    )
+    """Return the channel of a `Shade`, with further properties of its `scale`."""
+    colours = Shade(title, ramp, domain, tuple(values), form, length, legend)
+    return colours.colour(field, **scale)
 
 
 def ramp_legend(
@@ -163,13 +197,11 @@ def heatmap(
         **look: The style of the numbers.
     """
     base = alt.Chart(table).encode(x=x, y=y, tooltip=list(tooltip))
-    if isinstance(colour, Mapping):
-        layers = [
-            base.transform_filter(wanted).mark_rect().encode(color=each)
-            for wanted, each in colour.items()
-        ]
-    else:
-        layers = [base.mark_rect().encode(color=colour)]
+    several = colour if isinstance(colour, Mapping) else {"": colour}
+    layers = [
+        (base.transform_filter(wanted) if wanted else base).mark_rect().encode(color=each)
+        for wanted, each in several.items()
+    ]
     if number is not None:
         ink = alt.condition(strong, alt.value(GROUND), alt.value(INK))
         layers.append(base.mark_text(**{"fontSize": 12, **look}).encode(text=number, color=ink))
@@ -178,10 +210,87 @@ def heatmap(
     return alt.layer(*layers) if len(layers) > 1 else layers[0]
 
 
-def in_squares(chart: Chart, rows: int, columns: int, *, most: int = _MOST_CELL) -> Chart:
+@drawn_once
+def heatmap_chart(
+    table: Rows,
+    *,
+    x: Side,
+    y: Side,
+    shades: tuple[Shade, ...],
+    tips: tuple[tuple[str, str, str], ...],
+    value: str = "value",
+    number: tuple[str, str] | None = None,
+    strong: float = 0.5,
+    number_width: int | None = None,
+    most_cell: int | None = None,
+    clicked: str | None = None,
+) -> Chart:
+    """Draw a heatmap with one cell per row of a table.
+
+    Args:
+        table: One row per cell, as returned by `cells_table`.
+        x: The columns of the map.
+        y: The rows of the map.
+        shades: The colours; several if some cells have other colours.
+        tips: The columns of the tooltip, each with its title and, for numbers, its format.
+        value: The column that gives the colour.
+        number: The column of the numbers inside the cells, and their format.
+        strong: The value above which a cell needs light text.
+        number_width: Pixels that a cell must have for its number to be shown. A file has room for
+            all numbers.
+        most_cell: Draws square cells, the same on all screens, of at most this many pixels.
+        clicked: The name of the selection that a click on a cell sets.
+    """
+    look: dict[str, Any] = {}
+    if number_width is not None:
+        shown = f"width >= {number_width * len(x.places)} ? 1 : 0"
+        look = {"fontSize": 11, "opacity": alt.ExprRef(shown)}
+    chart = heatmap(
+        table,
+        x=x.axis(alt.X),
+        y=y.axis(alt.Y),
+        colour={each.cells: each.colour(value) for each in shades},
+        tooltip=[
+            tip(f"{at}:{'Q' if form else 'N'}", name, form or None) for at, name, form in tips
+        ],
+        number=None if number is None else alt.Text(f"{number[0]}:Q", format=number[1]),
+        strong=f"datum.{value} > {strong}",
+        **look,
+    )
+    if len(shades) > 1:
+        chart = chart.resolve_scale(color="independent")
+    if number_width is not None:
+        width = number_width * min(len(x.places), _MOST_NUMBERS)
+        chart = chart.properties(usermeta={"picture": {"width": width}})
+    if clicked is not None:
+        chart = chart.add_params(alt.selection_point(name=clicked, fields=[y.field, x.field]))
+    if most_cell is not None:
+        chart = in_squares(chart, len(y.places), len(x.places), most=most_cell)
+    return chart
+
+
+def in_squares(chart: Chart, rows: int, columns: int, *, most: int = MOST_CELL) -> Chart:
     """Return a heatmap with square cells of at most `most` pixels, of the same size everywhere."""
     cell = max(1, min(most, _SQUARE_SIDE // max(rows, columns)))
     return sized(chart, cell * columns, cell * rows)
+
+
+def cells_table(
+    row: tuple[str, Sequence[Any]],
+    column: tuple[str, Sequence[Any]],
+    *,
+    seen: Bool[np.ndarray, "rows columns"] | None = None,
+    **values: Any,
+) -> pd.DataFrame:
+    """Return a table with one row per cell of `seen`, with the cells' `values` by name.
+
+    `row` and `column` are the names of the columns that have a cell's place, each with the places
+    of all rows or columns of the map.
+    """
+    cells = np.nonzero(np.ones((len(row[1]), len(column[1]))) if seen is None else seen)
+    sides = zip((row, column), cells, strict=True)
+    places = {name: np.asarray(places)[at] for (name, places), at in sides}
+    return pd.DataFrame(places | {name: np.asarray(each)[cells] for name, each in values.items()})
 
 
 def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
@@ -193,137 +302,3 @@ def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
     ends = (step * 10.0**power for power in itertools.count(-2) for step in (1.0, 3.0))
     # A fraction may be slightly larger than 1, by rounding.
     return round(next(end for end in ends if most <= end * (1 + 1e-6)), 2)
-
-
-def block_of(side: int, most: int = _MOST_A_SIDE) -> int:
-    """Return how many cells a block has on a side, so that at most `most` blocks are drawn."""
-    return -(-side // most)
-
-
-def strongest_of_blocks(
-    values: Float[np.ndarray, "query key"],
-    seen: Bool[np.ndarray, "query key"],
-    *more: Float[np.ndarray, "query key"],
-    most: int = _MOST_A_SIDE,
-) -> list[np.ndarray]:
-    """Return all arrays reduced to blocks, with the entry of the block's strongest cell.
-
-    That is the cell with the largest absolute value among those that are `seen`. A side has at most
-    `most` blocks.
-    """
-    rows, columns = (block_of(side, most) for side in values.shape)
-    size = -(-values.shape[0] // rows), rows, -(-values.shape[1] // columns), columns
-    space = [(0, size[0] * rows - values.shape[0]), (0, size[2] * columns - values.shape[1])]
-
-    def in_blocks(array: np.ndarray) -> np.ndarray:
-        return np.pad(array, space).reshape(size).swapaxes(1, 2).reshape(*size[::2], -1)
-
-    largest = in_blocks(np.where(seen, np.abs(values), -1.0) + 1).argmax(axis=2)[..., None]
-    each = (in_blocks(array) for array in (values, seen, *more))
-    return [np.take_along_axis(array, largest, axis=2)[..., 0] for array in each]
-
-
-def map_table(
-    values: Float[np.ndarray, "query key"],
-    *,
-    seen: Bool[np.ndarray, "query key"] | None = None,
-    stderr: Float[np.ndarray, "query key"] | None = None,
-    symbols: Sequence[str] | None = None,
-    first_query: int = 1,
-) -> pd.DataFrame:
-    """Return a table with one row per cell of `seen`; queries and keys count from 1.
-
-    Long sequences have one row per block of cells.
-
-    Args:
-        values: The value of each query and key.
-        seen: The cells to draw, by default the keys up to the query.
-        stderr: Standard errors of the values.
-        symbols: The tokens of the positions, for a single sequence.
-        first_query: The position of the first row.
-    """
-    if seen is None:
-        seen = np.tri(values.shape[0], values.shape[1], first_query - 1, dtype=bool)
-    rows, columns = map(block_of, values.shape)
-    days = range(1, first_query + max(values.shape))
-    names = np.array([str(day) for day in days])
-    if symbols is not None:
-        names = np.array([f"{day} {symbol}" for day, symbol in zip(days, symbols, strict=False)])
-    # Without errors, any array serves as a placeholder.
-    errors = values if stderr is None else stderr
-    values, shown, errors = strongest_of_blocks(values, seen, errors)
-    query, key = np.nonzero(shown)
-    first_row, first_column = rows * query + first_query - 1, columns * key
-    return pd.DataFrame(
-        {
-            "query": first_row + 1,
-            "key": first_column + 1,
-            "value": values[query, key].astype(float),
-            "query_name": _names_of_blocks(names, first_row, rows),
-            "key_name": _names_of_blocks(names, first_column, columns),
-            **({} if stderr is None else {"error": errors[query, key]}),
-        }
-    )
-
-
-def _names_of_blocks(names: np.ndarray, first: np.ndarray, block: int) -> np.ndarray:
-    if block == 1:
-        return names[first]
-    last = np.minimum(first + block, len(names)) - 1
-    return np.array(
-        [f"{names[one]} to {names[other]}" for one, other in zip(first, last, strict=True)]
-    )
-
-
-@drawn_once
-def map_chart(
-    table: Rows,
-    *,
-    length: int,
-    title: str,
-    domain: tuple[float, float] = (0.0, 1.0),
-    ramp: Ramp = SHARES,
-    titles: tuple[str, str],
-    symbols: tuple[str, ...] | None = None,
-    queries: tuple[int, ...] | None = None,
-    keys: tuple[int, ...] | None = None,
-    errors: bool = False,
-    form: str = ".3f",
-    word: str = "day",
-    clicked: str | None = None,
-) -> Chart:
-    """Draw a map of values by query (rows) and key (columns), in squares, on a fixed scale.
-
-    Args:
-        table: As returned by `map_table`.
-        length: The number of positions.
-        title: What a cell means.
-        domain: The ends of the colour scale.
-        ramp: The colours: `SHARES` for a model, `TRUTHS` for known quantities, or `SIGNED`.
-        titles: The titles of keys and queries.
-        symbols: The tokens of the positions, for a single sequence.
-        queries: The positions of the rows, if not all.
-        keys: The positions of the columns, if not all.
-        errors: Whether the table has standard errors.
-        form: The format of the value in the tooltip.
-        word: The noun for a position.
-        clicked: The name of the selection that a click on a cell sets.
-    """
-    days = range(1, length + 1)
-    across, down = (each[:: block_of(len(each))] for each in (keys or days, queries or days))
-    tooltip = [
-        tip("query_name:N", f"query {word}"),
-        tip("key_name:N", f"key {word}"),
-        tip("value:Q", title, form),
-        *([tip("error:Q", "± standard error", ".4f")] * errors),
-    ]
-    chart = heatmap(
-        table,
-        x=days_side(alt.X, "key", titles[0], across, symbols, colour=HUES.key),
-        y=days_side(alt.Y, "query", titles[1], down, symbols, colour=HUES.query),
-        colour=shade("value", title, ramp, domain, length=72),
-        tooltip=tooltip,
-    )
-    if clicked is not None:
-        chart = chart.add_params(alt.selection_point(name=clicked, fields=["query", "key"]))
-    return in_squares(chart, len(down), len(across))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.style import HUES, KNOWN_LINE, past_hue
 
@@ -50,10 +50,7 @@ def legend_columns(names: Sequence[str]) -> alt.ExprRef:
 
 
 def series_table(
-    name: str,
-    at: _Numbers,
-    values: _Numbers,
-    stderr: _Numbers | None = None,
+    name: str, at: _Numbers, values: _Numbers, stderr: _Numbers | None = None
 ) -> pd.DataFrame:
     """Return a table for `lines_chart` with one row per point, ± one standard error if known."""
     values = np.asarray(values, np.float64)
@@ -261,3 +258,27 @@ def lines_chart(
             text.mark_text(align="left", dx=4, baseline="top", color=HUES.cursor),
         ]
     return alt.layer(*layers)
+
+
+def losses_chart(
+    runs: Mapping[str, Sequence[tuple[int, float, float]]],
+    known: Mapping[str, float],
+    *,
+    height: int | None = None,
+) -> Drawing:
+    """Draw the test losses of several runs, one line each, with known losses in grey.
+
+    `runs` has steps, losses and standard errors of each run, and `known` the losses by name.
+    """
+    tables = [series_table(name, *zip(*tests, strict=True)) for name, tests in runs.items()]
+    ends = (0, max(step for tests in runs.values() for step, *_ in tests))
+    return lines_chart(
+        pd.concat(tables),
+        level_table({f"{name} {nats:.3f}": nats for name, nats in known.items()}, ends),
+        x=Scale("step", ",d", labels=",d"),
+        y=Scale("test loss (nats)", ".4f", zero=False),
+        series=distinct(runs),
+        look="line",
+        noun="run",
+        height=height,
+    )

@@ -1,6 +1,5 @@
 """Small heatmaps with numbers in their cells: matrices, and attention between tokens."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import altair as alt
@@ -8,9 +7,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Num
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, in_squares, shade, side, tip
-from attnlab.charts.style import HUES, Ramp
+from attnlab.charts.style import HUES, INK, SHARES, SIGNED, Ramp
 
 # Heights in pixels: of a row, and of the space around the cells.
 _ROW, _AROUND = 32, 70
@@ -20,49 +19,103 @@ _MOST_NUMBERS = 16
 _LETTER, _SMALLEST_LETTER, _LETTER_WIDTH = 13, 7, 0.62
 
 
-class Lit(NamedTuple):
-    """A frame around a row, a column or a single cell of a matrix, with its colour."""
+# The colours of titles that contain these words.
+_HUES = {"query": HUES.query, "key": HUES.key, "value": HUES.value, "source": HUES.key}
 
-    colour: str
+
+class Matrix(NamedTuple):
+    """A matrix to draw.
+
+    Attributes:
+        title: Its name.
+        values: The matrix.
+        rows: Title of the rows. Titles that contain `query`, `key`, `value` or `source` have fixed
+            colours.
+        columns: Title of the columns.
+        row: The framed row, from 1.
+        column: The framed column, from 1.
+        makes: For a weight matrix: "query", "key" or "value", for the colour of its columns.
+        shares: Whether the values are fractions from 0 to 1.
+    """
+
+    title: str
+    values: Num[np.ndarray, "rows columns"]
+    rows: str
+    columns: str
     row: int | None = None
     column: int | None = None
+    makes: str = ""
+    shares: bool = False
 
 
-def matrix_table(
-    values: Num[np.ndarray, "rows columns"],
+def matrix_chart(
+    matrix: Matrix,
     *,
-    names: tuple[Sequence[str], Sequence[str]] | None = None,
+    names: tuple[tuple[str, ...], tuple[str, ...]] | None = None,
     seen: Bool[np.ndarray, "rows columns"] | None = None,
     framed: Bool[np.ndarray, "rows columns"] | None = None,
-) -> pd.DataFrame:
-    """Return a table with one row per entry, with row and column from 1.
-
-    `longest` is the length of the longest text, from which the text size follows.
+    largest: float | None = None,
+    ramp: Ramp | None = None,
+    meaning: str = "value",
+    square: bool = False,
+    height: int | None = None,
+) -> Drawing:
+    """Draw a matrix as a heatmap, with numbers if there is room, and with frames.
 
     Args:
-        values: The matrix.
+        matrix: The matrix.
         names: The tokens of the rows and of the columns, if they have any. The numbers then have
             two decimals.
         seen: The entries to draw, by default all.
         framed: The entries with a dashed frame, by default none.
+        largest: The value with the strongest colour; by default the largest value.
+        ramp: The colours, by default those of shares or of signed numbers.
+        meaning: What an entry means, for the tooltip.
+        square: Whether cells are square; otherwise the chart is as wide as its container.
+        height: The height in pixels, if cells are not square.
     """
+    values = matrix.values
     row, column = np.nonzero(np.ones(values.shape) if seen is None else seen)
     numbers = values[row, column].astype(float)
     texts = [_written(number) if names is None else _rounded(number) for number in numbers]
-    places = {"row": row, "column": column}
     symbols = names or ([""] * values.shape[0], [""] * values.shape[1])
-    return pd.DataFrame(
+    row_name, column_name = (
+        [f"{place + 1} {of[place]}".strip() for place in at.tolist()]
+        for at, of in zip((row, column), symbols, strict=True)
+    )
+    table = pd.DataFrame(
         {
-            **{name: at + 1 for name, at in places.items()},
-            **{
-                f"{name}_name": [f"{place + 1} {of[place]}".strip() for place in at.tolist()]
-                for (name, at), of in zip(places.items(), symbols, strict=True)
-            },
+            "row": row + 1,
+            "column": column + 1,
+            "row_name": row_name,
+            "column_name": column_name,
             "value": np.where(np.isfinite(numbers), numbers, np.nan),
             "text": texts,
+            # The size of the text follows from it.
             "longest": max(map(len, texts)),
             "framed": False if framed is None else framed[row, column],
         }
+    )
+    if largest is None:
+        largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
+    of_row, of_column = (
+        next((hue for word, hue in _HUES.items() if word in title), INK)
+        for title in (matrix.rows, matrix.makes or matrix.columns)
+    )
+    frames = [(f"datum.row === {matrix.row}", of_row)] * bool(matrix.row)
+    frames += [(f"datum.column === {matrix.column}", of_column)] * bool(matrix.column)
+    return _draw_cells(
+        table,
+        shape=values.shape,
+        titles=(f"← {matrix.rows}" if matrix.rows else "row", f"{matrix.columns} →"),
+        hues=tuple(HUES.truth if hue == INK else hue for hue in (of_row, of_column)),
+        names=names or ((), ()),
+        domain=(0.0, 1.0) if matrix.shares else (-largest, largest),
+        ramp=ramp or (SHARES if matrix.shares else SIGNED),
+        meaning=meaning,
+        frames=tuple(frames),
+        square=square,
+        height=height,
     )
 
 
@@ -80,37 +133,19 @@ def _written(number: float) -> str:
 
 
 @drawn_once
-def matrix_chart(
+def _draw_cells(
     table: Rows,
     *,
     shape: tuple[int, int],
-    row_title: str,
-    column_title: str,
+    titles: tuple[str, str],
+    hues: tuple[str, str],
+    names: tuple[tuple[str, ...], tuple[str, ...]],
     domain: tuple[float, float],
     ramp: Ramp,
-    row_colour: str | None = None,
-    column_colour: str | None = None,
-    names: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
-    lit: tuple[Lit, ...] = (),
-    meaning: str = "value",
-    square: bool = False,
+    meaning: str,
+    frames: tuple[tuple[str, str], ...],
+    square: bool,
 ) -> Chart:
-    """Draw a matrix as a heatmap, with numbers if there is room, and with frames.
-
-    Args:
-        table: As returned by `matrix_table`.
-        shape: The shape of the matrix.
-        row_title: The title of the row axis.
-        column_title: The title of the column axis.
-        domain: The values at the ends of the colour scale.
-        ramp: The colours.
-        row_colour: The colour of the row title.
-        column_colour: The colour of the column title.
-        names: The tokens of the rows and of the columns, if they have any.
-        lit: The frames.
-        meaning: What an entry means, for the tooltip.
-        square: Whether cells are square; otherwise the chart is as wide as its container.
-    """
     rows, columns = (range(1, count + 1) for count in shape)
     low, high = domain
     # Cells with strong colours: at both ends of a signed scale, at the upper end of fractions.
@@ -119,33 +154,21 @@ def matrix_chart(
         strong = f"datum.value > {low + 0.5 * (high - low)}"
     letter = f"min({_LETTER}, width / ({shape[1] * _LETTER_WIDTH} * datum.longest))"
     dashed = {"stroke": HUES.truth, "strokeWidth": 2, "strokeDash": [4, 2]}
-    frames = [("datum.framed", dashed)] if names[0] else []
-    for one in lit:
-        places = (("row", one.row), ("column", one.column))
-        wanted = " && ".join(f"datum.{name} === {at}" for name, at in places if at)
-        frames.append((wanted, {"stroke": one.colour, "strokeWidth": 2.5}))
+    (row_names, column_names), (row_hue, column_hue) = names, hues
     cells = heatmap(
         table,
-        x=side(
-            alt.X,
-            "column",
-            column_title,
-            columns,
-            names=names[1] or None,
-            colour=column_colour or HUES.truth,
-        ),
-        y=side(
-            alt.Y, "row", row_title, rows, names=names[0] or None, colour=row_colour or HUES.truth
-        ),
+        x=side(alt.X, "column", titles[1], columns, names=column_names or None, colour=column_hue),
+        y=side(alt.Y, "row", titles[0], rows, names=row_names or None, colour=row_hue),
         colour=shade("value", None, ramp, domain, legend=False),
         tooltip=[
-            tip("row_name:N", row_title.strip("← ")),
-            tip("column_name:N", column_title.strip(" →")),
+            tip("row_name:N", titles[0].strip("← ")),
+            tip("column_name:N", titles[1].strip(" →")),
             tip("value:Q", meaning, ".6~g"),
         ],
         number=alt.Text("text:N") if max(shape) <= _MOST_NUMBERS else None,
         strong=f"isValid(datum.value) && {strong}",
-        frames=frames,
+        frames=[("datum.framed", dashed)] * bool(names[0])
+        + [(wanted, {"stroke": hue, "strokeWidth": 2.5}) for wanted, hue in frames],
         fontSize=alt.ExprRef(letter),
         fillOpacity=alt.ExprRef(f"{letter} < {_SMALLEST_LETTER} ? 0 : 1"),
     )

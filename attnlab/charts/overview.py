@@ -1,19 +1,16 @@
 """Many heads at a glance: each pattern is an image with one pixel per cell."""
 
-import base64
-import io
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import altair as alt
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float
 from PIL import Image
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
-from attnlab.charts.heads import PADDING, Grid, cell_text
-from attnlab.charts.heatmap import strongest_of_blocks, tip
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once, image_address
+from attnlab.charts.heads import PADDING, Grid, HeadPicture, cell_text
+from attnlab.charts.heatmap import tip
+from attnlab.charts.maps import strongest_of_blocks
 from attnlab.charts.style import INK, SHARES, on_dark
 
 # Pixels of the largest image and of a single one, of the name above it and the text below it, and
@@ -23,38 +20,42 @@ _MOST_PICTURE, _ALONE, _LINE, _NAME_WIDTH, _TEXT_WIDTH, _GAP = 150, 280, 16, 38,
 _STEPS = 255
 
 
-class HeadPicture(NamedTuple):
-    """The pattern of a head, its mask, its name, and a text to show below it."""
-
-    name: str
-    pattern: Float[np.ndarray, "query key"]
-    unmasked: Bool[np.ndarray, "query key"]
-    text: str = ""
-
-
-def overview_table(lines: Sequence[Sequence[HeadPicture]], *, dark: bool) -> pd.DataFrame:
-    """Return a table with one row per head, with its pattern as an image.
+def overview_chart(
+    lines: Sequence[Sequence[HeadPicture]],
+    *,
+    cell: str,
+    texts: bool = False,
+    dark: bool = False,
+    height: int | None = None,
+) -> Drawing:
+    """Draw patterns as images in lines, all with the same scale from 0 to 1.
 
     Single marks would be too many for a browser: 64 heads on 64 positions have 260,000 cells. If a
     map has more cells than its image has pixels, a pixel shows the largest value of several cells.
+
+    Args:
+        lines: The heads of each line.
+        cell: What a pixel means.
+        texts: Whether there is a line of text below each image.
+        dark: Whether images have the colours of the dark theme.
+        height: The height of the chart in pixels.
     """
-    wide, most = max(map(len, lines)), _size_of(sum(map(len, lines)))
+    columns = max(map(len, lines))
+    most = _ALONE if sum(map(len, lines)) == 1 else _MOST_PICTURE
     rows = [
-        (line * wide + column, head.name, _address(head, most, dark=dark), head.text)
+        (line * columns + column, head.name, _address(head, most, dark=dark), head.text)
         for line, heads in enumerate(lines)
         for column, head in enumerate(heads)
     ]
-    return pd.DataFrame(rows, columns=["place", "head", "picture", "text"])
-
-
-def _size_of(images: int) -> int:
-    return _ALONE if images == 1 else _MOST_PICTURE
+    table = pd.DataFrame(rows, columns=["place", "head", "picture", "text"])
+    shape = {"lines": len(lines), "columns": columns}
+    return _overview(table, **shape, texts=texts, cell=cell, height=height)
 
 
 def _address(head: HeadPicture, most: int, *, dark: bool) -> str:
     """Return a head's image as a `data:` URL."""
     ramp = [on_dark(colour) if dark else colour for colour in SHARES]
-    stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in ramp])
+    stops = np.array([[*bytes.fromhex(colour[1:])] for colour in ramp])
     steps, places = np.linspace(0, 1, _STEPS), np.linspace(0, 1, len(stops))
     channels = [np.interp(steps, places, channel) for channel in stops.T]
     palette = np.stack(channels, axis=1).round().astype(int).ravel().tolist()
@@ -62,17 +63,11 @@ def _address(head: HeadPicture, most: int, *, dark: bool) -> str:
     shares = (np.clip(pattern, 0, 1) * (_STEPS - 1)).round()
     picture = Image.fromarray(np.where(unmasked, shares, _STEPS).astype(np.uint8))
     picture.putpalette([*palette, 0, 0, 0])
-    file = io.BytesIO()
-    picture.save(file, "PNG", transparency=_STEPS)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+    return image_address(picture, transparency=_STEPS)
 
 
 @drawn_once
-def overview_chart(table: Rows, *, lines: int, columns: int, texts: bool, cell: str) -> Chart:
-    """Draw images in `lines` of up to `columns`, all with the same scale from 0 to 1.
-
-    `cell` says what a pixel means. With `texts` there is a line of text below each image.
-    """
+def _overview(table: Rows, *, lines: int, columns: int, texts: bool, cell: str) -> Chart:
     grid = Grid(lines * columns, 1, 1, 0, _LINE, _GAP + _LINE * texts, _GAP)
     tooltip = [tip("head:N", "head"), *[tip("text:N", "result")] * texts]
     pictures = alt.Chart(table).mark_image(
@@ -87,12 +82,12 @@ def overview_chart(table: Rows, *, lines: int, columns: int, texts: bool, cell: 
     )
     # Hide texts that would overlap the next one; the tooltip shows them.
     look = {"baseline": "top", "fontSize": 11}
-    shown = [f"pitch >= {least}" for least in (_NAME_WIDTH, _TEXT_WIDTH)]
-    name = {**look, "shown": shown[0], "fontWeight": "bold"}
-    below = {**look, "shown": shown[1]}
+    name = {**look, "shown": f"pitch >= {_NAME_WIDTH}", "fontWeight": "bold"}
+    below = {**look, "shown": f"pitch >= {_TEXT_WIDTH}"}
     # Invisible marks, whose colour scale gives the legend; images have none.
     ends = alt.Chart(alt.InlineData([{"share": 0.0}, {"share": 1.0}])).mark_point(opacity=0)
-    side, apart = _size_of(lines * columns), (_TEXT_WIDTH if texts else _NAME_WIDTH) + _GAP
+    side = _ALONE if lines * columns == 1 else _MOST_PICTURE
+    apart = (_TEXT_WIDTH if texts else _NAME_WIDTH) + _GAP
     return (
         alt.layer(
             pictures.encode(url="picture:N", tooltip=tooltip),

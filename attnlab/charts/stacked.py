@@ -55,11 +55,7 @@ def stacked_chart(
         ),
         color=by_name(alt.Color, "series", names, colours, legend=legend),
         order=alt.Order("order:Q"),
-        tooltip=[
-            tip("series:N", noun),
-            tip("at:Q", "step", ",d"),
-            tip("share:Q", title, ".1%"),
-        ],
+        tooltip=[tip("series:N", noun), tip("at:Q", "step", ",d"), tip("share:Q", title, ".1%")],
     )
     layers = [base.mark_area(opacity=0.75, line=False)]
     if rules is not None:

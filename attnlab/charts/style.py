@@ -43,34 +43,24 @@ _PAST = (
     "#0b7a75", "#a12c7d", "#5d6b14", "#2a6f97", "#8e24aa", "#2e7d32", "#d6336c", "#5f3dc4",
     "#37474f",
 )  # fmt: skip
-
-_COUNTERPARTS = {
-    **dict(
-        zip(
-            HUES,
-            (
-                "#9a92ff", "#7f8798", "#a0a8b8", "#f0a265",
-                "#6cb0f5", "#f5858f", "#e8c04c", "#62cfa0",
-            ),
-            strict=True,
-        )
-    ),
-    INK: "#e6e9f0",
-    GROUND: "#12151c",
-    **dict(zip(SHARES, ("#1e1d33", "#6e67cb", "#dbd9ff"), strict=True)),
-    **dict(zip(TRUTHS, ("#1b1f29", "#6f7888", "#e6e9f0"), strict=True)),
-    SIGNED.low: "#c99b84",
-    **dict(
-        zip(
-            _PAST,
-            (
-                "#4fc4bd", "#e07fc0", "#b5c45a", "#74b9dd", "#d58cf0", "#7bc47f", "#ff8fb1",
-                "#b39df3", "#c3cad6",
-            ),
-            strict=True,
-        )
-    ),
-}  # fmt: skip
+# On a dark background: the colours in the same order.
+_DARK_HUES = Hues(
+    "#9a92ff", "#7f8798", "#a0a8b8", "#f0a265", "#6cb0f5", "#f5858f", "#e8c04c", "#62cfa0"
+)
+_DARK_PAST = (
+    "#4fc4bd", "#e07fc0", "#b5c45a", "#74b9dd", "#d58cf0", "#7bc47f", "#ff8fb1", "#b39df3",
+    "#c3cad6",
+)  # fmt: skip
+_COUNTERPARTS = dict(
+    zip(
+        (*HUES, *_PAST, INK, GROUND, *SHARES, *TRUTHS, SIGNED.low),
+        (
+            *_DARK_HUES, *_DARK_PAST, "#e6e9f0", "#12151c", "#1e1d33", "#6e67cb", "#dbd9ff",
+            "#1b1f29", "#6f7888", "#e6e9f0", "#c99b84",
+        ),
+        strict=True,
+    )
+)  # fmt: skip
 
 # Style of lines that show the truth.
 KNOWN_LINE = {"color": HUES.truth, "strokeDash": [5, 4], "strokeWidth": 1.5}
@@ -87,6 +77,11 @@ _SIZES = ("fontSize", "labelFontSize", "titleFontSize")
 def past_hue(number: int) -> str:
     """Return a colour for a past run or a series, different from all `HUES`."""
     return _PAST[number % len(_PAST)]
+
+
+def past_css(number: int) -> str:
+    """Return the same colour for the style sheet of a page, where it follows the theme."""
+    return f"light-dark({past_hue(number)}, {_DARK_PAST[number % len(_PAST)]})"
 
 
 def on_dark(text: str) -> str:

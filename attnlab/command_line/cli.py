@@ -21,14 +21,18 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from attnlab import __version__
+from attnlab.command_line.export_command import add_export, run_export
 from attnlab.command_line.many_runs import add_compare, run_compare
-from attnlab.command_line.measure_command import add_measure, run_measure
+from attnlab.command_line.measure_command import (
+    add_measure,
+    add_probe,
+    run_measure,
+    run_probe,
+)
 from attnlab.command_line.parser import CommandProgress, Parser, whole_number
-from attnlab.command_line.probe_command import add_probe, run_probe
 from attnlab.command_line.process_commands import (
     add_optimum,
     add_sample,
@@ -44,13 +48,6 @@ from attnlab.configuration.numerics import fix_numerics
 from attnlab.configuration.options import OptionError
 from attnlab.registering import import_file
 from attnlab.runs.library import library_folder
-
-
-class _Command(NamedTuple):
-    """A command: `add` adds its flags, and `run` runs it and returns the exit status."""
-
-    add: Callable[[argparse._SubParsersAction], None]
-    run: Callable[[dict[str, Any], CommandProgress], int]
 
 
 def _add_app(commands: argparse._SubParsersAction) -> None:
@@ -88,19 +85,19 @@ def _run_app(parsed: dict[str, Any], progress: CommandProgress) -> int:
     return subprocess.call(command, env=environment)
 
 
-_COMMANDS = MappingProxyType(
-    {
-        "app": _Command(_add_app, _run_app),
-        "sample": _Command(add_sample, run_sample),
-        "optimum": _Command(add_optimum, run_optimum),
-        "train": _Command(add_train, run_train),
-        "measure": _Command(add_measure, run_measure),
-        "probe": _Command(add_probe, run_probe),
-        "compare": _Command(add_compare, run_compare),
-        "reproduce": _Command(add_reproduce, run_reproduce),
-        "runs": _Command(add_runs, run_runs),
-    }
-)
+# By name, the functions that add a command's flags, and that run it and return the exit status.
+_COMMANDS = {
+    "app": (_add_app, _run_app),
+    "sample": (add_sample, run_sample),
+    "optimum": (add_optimum, run_optimum),
+    "train": (add_train, run_train),
+    "measure": (add_measure, run_measure),
+    "probe": (add_probe, run_probe),
+    "compare": (add_compare, run_compare),
+    "reproduce": (add_reproduce, run_reproduce),
+    "export": (add_export, run_export),
+    "runs": (add_runs, run_runs),
+}
 
 
 def main(arguments: Sequence[str] | None = None, progress: CommandProgress | None = None) -> int:
@@ -110,41 +107,41 @@ def main(arguments: Sequence[str] | None = None, progress: CommandProgress | Non
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         # First, since flags and choices follow from the registered classes.
-        if (module := _module_in(arguments)) is not None:
-            import_file(module)
-    except ValueError as error:
-        print(f"attnlab: {error}", file=sys.stderr)
-        return 2
-    values = vars(_parser().parse_args(arguments))
-    # Python before 3.13 returns an empty list for the value of `--length=--`.
-    lists = ("numbers", "names")
-    values |= {name: "--" for name, value in values.items() if value == [] and name not in lists}
-    parsed = {name: value for name, value in values.items() if value is not None}
-    name = parsed.pop("command")
-    if name != "app":
-        parsed.pop("module", None)
-    try:
+        modules = Parser(add_help=False)
+        modules.add_argument("--module")
+        if (module := modules.parse_known_args(arguments)[0].module) is not None:
+            # Python before 3.13 returns an empty list for the value of `--module=--`.
+            import_file("--" if module == [] else module)
+        values = vars(_parser().parse_args(arguments))
+        some = ("numbers", "names")
+        values |= {n: "--" for n, value in values.items() if value == [] and n not in some}
+        parsed = {name: value for name, value in values.items() if value is not None}
+        name = parsed.pop("command")
+        if name != "app":
+            parsed.pop("module", None)
         # Check the library before computing anything, so that finished runs can be saved.
         library_folder(os.environ)
         if name not in ("app", "runs"):
             check_devices()
-        return _COMMANDS[name].run(parsed, progress or CommandProgress())
+        return _COMMANDS[name][1](parsed, progress or CommandProgress())
     except ValueError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         return 2
 
 
 def _parser() -> Parser:
+    # Whether this process was started by the command `attnlab` that pip installs.
+    is_installed = os.path.splitext(os.path.basename("".join(sys.argv[:1])))[0] == "attnlab"
     parser = Parser(
-        prog="attnlab" if is_installed_command() else "python -m attnlab",
+        prog="attnlab" if is_installed else "python -m attnlab",
         description=(
             "Train small attention models on processes whose best possible prediction is known."
         ),
     )
     parser.add_argument("--version", action="version", version=f"attnlab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    for command in _COMMANDS.values():
-        command.add(commands)
+    for add, _ in _COMMANDS.values():
+        add(commands)
     for name, command in commands.choices.items():
         if name not in ("app", "runs"):
             words = "a Python file that registers your own classes and measures"
@@ -152,22 +149,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _module_in(arguments: Sequence[str]) -> str | None:
-    """Return the file after the flag `--module`, or None."""
-    parser = Parser(add_help=False)
-    parser.add_argument("--module")
-    found = parser.parse_known_args(arguments)[0].module
-    # As below.
-    return "--" if found == [] else found
-
-
 _PIPE_CLOSED, _WRITE_FAILED = 141, 1
-
-
-def is_installed_command() -> bool:
-    """Return whether this process was started by the command `attnlab` that pip installs."""
-    name, _ = os.path.splitext(os.path.basename("".join(sys.argv[:1])))
-    return name == "attnlab"
 
 
 def status_of(command: Callable[[CommandProgress], int]) -> int:

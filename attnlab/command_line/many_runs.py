@@ -17,10 +17,8 @@ from attnlab.comparisons.grid import (
     PRESET,
     Grid,
     alternatives,
-    experiments_of,
-    measured_by,
     metrics_in,
-    settings_of,
+    study_of,
 )
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval
 from attnlab.comparisons.many import run_all
@@ -163,7 +161,8 @@ def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
     names = sorted(parsed, key=lambda name: (name != PRESET, name))
     options = tuple((name, alternatives(name, parsed[name])) for name in names)
     grid = Grid(options, seeds=seeds, first_seed=first_seed, metrics=metrics)
-    settings = settings_of(grid)
+    study = study_of(grid)
+    settings = study.settings
     if all(setting.experiment is None for setting in settings):
         raise ValueError(settings[0].problem)
     for name in set(metrics) - set(MEASURES):
@@ -172,11 +171,10 @@ def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
             continue
         problem = "none of these models has the site, or none can be probed"
         raise OptionError("metrics", name, problem, f"Choose from {', '.join(possible)}")
-    experiments = [each for setting in settings for each in experiments_of(setting, grid)]
     with executor_of(workers, address) as executor:
         what = f"of {len(settings):,} settings"
-        reuse |= measured_by(grid)
-        results = carry_out(experiments, executor, progress, what=what, **reuse)
+        how = reuse | study.recording
+        results = carry_out(study.runs, executor, progress, what=what, **how)
     rows = summarise(results, settings)
     if as_json:
         record = {"seeds": seeds, "rows": to_records(rows)}

@@ -2,18 +2,18 @@
 
 import argparse
 import dataclasses
-import json
 import sys
 from typing import Any
 
 import jax.random as jr
 import numpy as np
 
+from attnlab.command_line.output import print_json
 from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.options import default_of, options_of
 from attnlab.configuration.records import to_record
 from attnlab.generators import PROCESSES, AbstractGenerator, AbstractHiddenChain, sample
-from attnlab.optimum import dependence, entropy_rate, ladder, optimum
+from attnlab.optimum import baselines_of, dependence, entropy_rate, optimum
 from attnlab.runs.option_texts import read_generator
 from attnlab.training.experiment import Experiment
 
@@ -56,14 +56,15 @@ def run_sample(parsed: dict[str, Any], progress: CommandProgress) -> int:
     progress.words = "while printing sequences"
     vocabulary = generator.vocabulary
     if parsed["json"]:
-        report = {
-            "generator": to_record(generator),
-            "length": length,
-            "seed": seed,
-            "symbols": vocabulary.symbols,
-            "sequences": tokens.tolist(),
-        }
-        print(json.dumps(report))
+        print_json(
+            {
+                "generator": to_record(generator),
+                "length": length,
+                "seed": seed,
+                "symbols": vocabulary.symbols,
+                "sequences": tokens,
+            }
+        )
     else:
         # Split after the source of a task, or before the token to predict of other processes.
         parts = generator.prompt_length() or length
@@ -79,48 +80,36 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     print("Computing the optimum …", file=sys.stderr)
     found = optimum(generator, length)
     print("Computing the baselines …", file=sys.stderr)
-    baselines = ladder(generator, length)
-    if not parsed["json"]:
-        for baseline in baselines:
-            best = baseline.best
-            accuracy = _show_estimate(best.accuracy, best.accuracy_stderr, bounded=best.bounded)
-            loss = _show_estimate(best.nll, best.nll_stderr, bounded=best.bounded)
-            print(f"{baseline.name:9} accuracy {accuracy}  loss {loss} nats")
-        if isinstance(generator, AbstractHiddenChain):
-            rate = entropy_rate(generator)
-            print(f"entropy rate from {rate.low:.4f} to {rate.high:.4f} nats per token")
+    baselines = baselines_of(generator, length)
+    rate = entropy_rate(generator) if isinstance(generator, AbstractHiddenChain) else None
+    if parsed["json"]:
+        maps = dependence(generator, length)
+        last = {name: each[-1] for name, each in vars(maps).items() if name != "exact"}
+        best, by_position = found.final, enumerate(found.by_position, 1)
+        report = {
+            "generator": to_record(generator),
+            "length": length,
+            "accuracy": best.accuracy,
+            "nll": best.nll,
+            "exact": best.exact,
+            "stderr": {"accuracy": best.accuracy_stderr, "nll": best.nll_stderr},
+            "per_day": [{"day": day, **dataclasses.asdict(each)} for day, each in by_position],
+            "ladder": [{"name": each.name, **dataclasses.asdict(each.best)} for each in baselines],
+            "dependence": {
+                "exact": maps.exact,
+                **last,
+                "by_query": {"replacement": maps.replacement, "information": maps.information},
+            },
+        }
+        print_json(report if rate is None else report | {"entropy_rate": rate._asdict()})
         return 0
-    maps = dependence(generator, length)
-    report = {
-        "generator": to_record(generator),
-        "length": length,
-        "accuracy": found.final.accuracy,
-        "nll": found.final.nll,
-        "exact": found.final.exact,
-        "stderr": {"accuracy": found.final.accuracy_stderr, "nll": found.final.nll_stderr},
-        "per_day": [
-            {"day": day, **dataclasses.asdict(best)}
-            for day, best in enumerate(found.by_position, 1)
-        ],
-        "ladder": [
-            {"name": baseline.name, **dataclasses.asdict(baseline.best)} for baseline in baselines
-        ],
-        "dependence": {
-            "exact": maps.exact,
-            **{
-                name: np.asarray(getattr(maps, name))[-1].tolist()
-                for measure in ("replacement", "information")
-                for name in (measure, f"{measure}_stderr")
-            },
-            "by_query": {
-                "replacement": maps.replacement.tolist(),
-                "information": maps.information.tolist(),
-            },
-        },
-    }
-    if isinstance(generator, AbstractHiddenChain):
-        report["entropy_rate"] = entropy_rate(generator)._asdict()
-    print(json.dumps(report))
+    for baseline in baselines:
+        best = baseline.best
+        accuracy = _show_estimate(best.accuracy, best.accuracy_stderr, bounded=best.bounded)
+        loss = _show_estimate(best.nll, best.nll_stderr, bounded=best.bounded)
+        print(f"{baseline.name:9} accuracy {accuracy}  loss {loss} nats")
+    if rate is not None:
+        print(f"entropy rate from {rate.low:.4f} to {rate.high:.4f} nats per token")
     return 0
 
 

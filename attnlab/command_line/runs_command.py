@@ -2,14 +2,13 @@
 
 import argparse
 import json
-import math
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attnlab.command_line.output_files import check_output, write_output
+from attnlab.command_line.output import check_output, file_error, print_json, write_output
 from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, present
@@ -25,11 +24,11 @@ from attnlab.runs.library import (
 )
 from attnlab.runs.run_summary import STATES, RunSummary
 from attnlab.runs.whole_file import read_bytes
-from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import to_json
 
 _MOST_LISTED = 1_000_000
 _MOST_PROBLEMS = 20
+_FILTERS = ("text", "generator", "model", "tag")
 _SHOWN = ("name", "tags", "note", "state", "reason", "steps", "seconds", "parameters")
 
 
@@ -68,7 +67,7 @@ def add_runs(commands: argparse._SubParsersAction) -> None:
     runs = commands.add_parser("runs", help="list, show, delete, export and import saved runs")
     actions = runs.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="print the runs of the library, newest first")
-    for name in ("text", "generator", "model", "tag"):
+    for name in _FILTERS:
         listing.add_argument(f"--{name}", help=f"only runs with this {name}")
     listing.add_argument("--state", choices=list(STATES), help="only runs in this state")
     listing.add_argument("--sort", choices=list(SORTS), help="the order (default date)")
@@ -124,55 +123,16 @@ def _warn_of(problems: Sequence[str]) -> None:
 
 def _list(library: Library, parsed: dict[str, Any]) -> int:
     most = whole_number("most", parsed["most"], 1, _MOST_LISTED)
-    chosen = {name: parsed[name] for name in ("text", "generator", "model", "tag", "state", "sort")
-              if name in parsed}  # fmt: skip
-    query = Query(**chosen)
-    entries = library.entries(query, most=most)
+    query = Query(**{name: parsed[name] for name in (*_FILTERS, "state", "sort") if name in parsed})
+    entries, count = library.entries(query, most=most), library.count(query)
     if parsed["json"]:
-        rows = [_record(entry) for entry in entries]
-        print(json.dumps({"count": library.count(query), "rows": rows}))
+        print_json({"count": count, "rows": [_record(entry) for entry in entries]})
         return 0
     for entry in entries:
         print(_line(entry))
-    if (count := library.count(query)) > len(entries):
+    if count > len(entries):
         print(f"{len(entries):,} of {count:,}; see --most", file=sys.stderr)
     return 0
-
-
-def _line(entry: RunSummary) -> str:
-    figures = entry.reason or entry.state
-    if entry.evaluation is not None:
-        test = entry.evaluation
-        figures = (
-            f"accuracy {show_measured(test.accuracy, test.accuracy_stderr)}  "
-            f"loss {show_measured(test.nll, test.nll_stderr)} nats"
-        )
-    about = f"{label_of_change(None, entry.experiment)}, seed {entry.experiment.seed}"
-    words = " ".join((entry.name, *(f"#{tag}" for tag in entry.tags))).strip()
-    return f"{entry.number:>6}  {entry.kept_at()}  {about:<36} {figures}  {words}".rstrip()
-
-
-def _record(entry: RunSummary) -> dict[str, Any]:
-    versions = present(entry.versions)
-    return {
-        "number": entry.number,
-        "date": entry.date.isoformat(),
-        **{name: getattr(entry, name) for name in _SHOWN},
-        "test": None if entry.evaluation is None else _finite(entry.evaluation),
-        "attnlab_version": versions.attnlab,
-        "jax_version": versions.jax,
-        "jaxlib_version": versions.jaxlib,
-        "platform": versions.platform,
-        "experiment": json.loads(to_json(entry.experiment)),
-    }
-
-
-def _finite(test: Evaluation) -> dict[str, float | None]:
-    """Return the numbers of a test; None for infinite ones and NaN, which JSON does not have."""
-    return {
-        name: None if each is None or not math.isfinite(each) else each
-        for name, each in zip(Evaluation._fields[:6], test[:6], strict=True)
-    }
 
 
 def _show(library: Library, parsed: dict[str, Any]) -> int:
@@ -181,11 +141,36 @@ def _show(library: Library, parsed: dict[str, Any]) -> int:
     if entry is None:
         return 1
     if parsed["json"]:
-        print(json.dumps(_record(entry)))
+        print_json(_record(entry))
     else:
         print(_line(entry))
-        print(json.dumps(_record(entry), indent=2))
+        print_json(_record(entry), indent=2)
     return 0
+
+
+def _line(entry: RunSummary) -> str:
+    result, test = entry.reason or entry.state, entry.evaluation
+    if test is not None:
+        result = (
+            f"accuracy {show_measured(test.accuracy, test.accuracy_stderr)}  "
+            f"loss {show_measured(test.nll, test.nll_stderr)} nats"
+        )
+    about = f"{label_of_change(None, entry.experiment)}, seed {entry.experiment.seed}"
+    words = " ".join((entry.name, *(f"#{tag}" for tag in entry.tags))).strip()
+    return f"{entry.number:>6}  {entry.kept_at()}  {about:<36} {result}  {words}".rstrip()
+
+
+def _record(entry: RunSummary) -> dict[str, Any]:
+    test, versions = entry.evaluation, present(entry.versions)
+    return {
+        "number": entry.number,
+        "date": entry.date.isoformat(),
+        **{name: getattr(entry, name) for name in _SHOWN},
+        "test": test and dict(zip(test._fields[:6], test, strict=False)),
+        **{f"{name}_version": getattr(versions, name) for name in versions._fields[:3]},
+        "platform": versions.platform,
+        "experiment": json.loads(to_json(entry.experiment)),
+    }
 
 
 def _delete(library: Library, parsed: dict[str, Any]) -> int:
@@ -230,7 +215,7 @@ def _import(library: Library, parsed: dict[str, Any]) -> int:
     try:
         data = read_bytes(Path(file), is_right=is_archive, most=MOST_ARCHIVE_BYTES)
     except OSError as error:
-        raise OptionError("file", file, error.strerror or str(error), "Name another file") from None
+        raise file_error("file", file, error) from None
     taken = library.take_in(data)
     _warn_of(taken.refused)
     counts = f"{len(taken.added):,} added", f"{taken.known:,} already there", *taken.left_out

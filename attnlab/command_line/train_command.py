@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from attnlab.command_line.output_files import check_output, write_output
+from attnlab.command_line.output import check_output, print_json, write_output
 from attnlab.command_line.parser import CommandProgress
 from attnlab.command_line.runs_command import keep
 from attnlab.command_line.signals import signals_ignored
@@ -31,7 +31,7 @@ from attnlab.runs.option_texts import experiment_parts, read_experiment, usual_e
 from attnlab.runs.run_summary import summary_of
 from attnlab.runs.storage import Run, load_run, to_bytes
 from attnlab.training.changes import change_between, rescheduled
-from attnlab.training.evaluation import Evaluation, LossByPosition
+from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
 from attnlab.training.limits import check_memory, steps_at_once
 from attnlab.training.loop import (
@@ -83,14 +83,17 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
     print("Drawing data and compiling …", file=sys.stderr)
     whole_history = bool(save or file)
     ended, figures, seconds = train_run(begun, progress, whole_history=whole_history, save=save)
-    made, exact, is_saved = int(ended.state.step) - begun.step, None, True
+    exact, is_saved = None, True
     try:
-        targets = _of_targets(ended, begun.setup)
+        targets = _target_results(ended, begun.setup)
         exact = targets.get("exact_match")
+        report = _report(ended, figures, targets, seconds, int(ended.state.step) - begun.step)
         if as_json:
-            targets |= _in_context(ended, begun.setup, figures)
-            targets["measures"] = _measures(ended, begun.setup)
-        _print_report(ended, targets, figures, seconds, made, as_json=as_json)
+            report |= _in_context(ended, begun.setup, figures)
+            report["measures"] = _measures(ended, begun.setup)
+            print_json(report)
+        else:
+            _print_report(report)
         # Before the file is written, which may fail.
         sys.stdout.flush()
     finally:
@@ -141,8 +144,8 @@ def _look_ahead(experiment: Experiment) -> None:
         print(f"attnlab: {prospect}", file=sys.stderr)
 
 
-def read_run_file(file: str) -> Run:
-    """Return the run of a file, given as the flag `--load`.
+def read_run_file(file: str, name: str = "load") -> Run:
+    """Return the run of a file, given as the option `name`.
 
     Raises:
         OptionError: If the file cannot be read.
@@ -151,7 +154,7 @@ def read_run_file(file: str) -> Run:
         return load_run(Path(file))
     except OSError as error:
         problem = error.strerror or str(error)
-        raise OptionError("load", file, f"not read: {problem}", "Name a run file") from None
+        raise OptionError(name, file, f"not read: {problem}", "Name a run file") from None
 
 
 def run_to_read(
@@ -247,21 +250,43 @@ def train_run(
     return Run(experiment, state, history), figures, seconds
 
 
-def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
-    """Return further test results of a task, for the report; {} for other processes."""
+def _report(
+    ended: Run, figures: Evaluation, targets: dict[str, Any], seconds: float, made: int
+) -> dict[str, Any]:
+    """Return the results of a run as the command prints them."""
+    report: dict[str, Any] = {
+        f"test_{name}": value for name, value in zip(figures._fields[:4], figures, strict=False)
+    }
+    if (found := figures.by_position) is not None:
+        report["mean_test_nll"], report["mean_test_nll_stderr"] = found.mean, found.mean_stderr
+        report["test_nll_by_position"] = dict(zip(found._fields[:3], found, strict=False))
+    return {
+        **report,
+        **targets,
+        "test_size": ended.experiment.training.test_size,
+        "steps": int(ended.state.step),
+        "seconds": seconds,
+        "steps_per_second": made / seconds,
+        "parameters": parameter_count(ended.state.model),
+        "experiment": json.loads(to_json(ended.experiment)),
+    }
+
+
+def _target_results(ended: Run, setup: Setup) -> dict[str, Any]:
+    """Return further test results of a task; {} for other processes."""
     task = ended.experiment.generator
     if not is_task(task):
         return {}
     found = check_targets(task, ended.state.model, setup.test)
     tokens = found.tokens
     return {
-        "exact_match": found.exact_match,
-        "exact_match_stderr": found.exact_match_stderr,
+        "exact_match": found.exact_match.value,
+        "exact_match_stderr": found.exact_match.stderr,
         "token_accuracy": tokens.mean.accuracy,
         "token_accuracy_stderr": tokens.mean.accuracy_stderr,
         "by_target_position": [
-            {"position": place, **dict(zip(tokens._fields[1:5], figures, strict=True))}
-            for place, figures in enumerate(np.transpose(tokens[1:5]).tolist(), 1)
+            {"position": place, **dict(zip(tokens._fields[1:5], results, strict=True))}
+            for place, results in enumerate(np.transpose(tokens[1:5]).tolist(), 1)
         ],
         "floor": task.floor(),
         "sources": task.sources(),
@@ -269,21 +294,11 @@ def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
     }
 
 
-def _by_position(found: LossByPosition | None) -> dict[str, Any]:
-    if found is None:
-        return {}
-    return {
-        "mean_test_nll": found.mean,
-        "mean_test_nll_stderr": found.mean_stderr,
-        "test_nll_by_position": dict(zip(found._fields[:3], found, strict=False)),
-    }
-
-
 def _measures(ended: Run, setup: Setup) -> list[dict[str, Any]]:
     """Return all measures of the last model."""
     names = [name for name in measures_for([ended.experiment]) if name in MEASURES]
     found = estimates_of(ended.state.model, setup, names)
-    return [{"name": name, **estimate.record()} for name, estimate in found.items()]
+    return [{"name": name, **estimate._asdict()} for name, estimate in found.items()]
 
 
 def _in_context(ended: Run, setup: Setup, figures: Evaluation) -> dict[str, Any]:
@@ -291,18 +306,13 @@ def _in_context(ended: Run, setup: Setup, figures: Evaluation) -> dict[str, Any]
 
     A process that does not define `true_sources` has neither.
     """
-    experiment = ended.experiment
-    process, length = experiment.generator, experiment.length
+    process, length = ended.experiment.generator, ended.experiment.length
     if process.true_sources(jnp.zeros(length, jnp.int32)) is None:
         return {}
     report: dict[str, Any] = {}
-    if experiment.model.every_position:
+    if ended.experiment.model.every_position:
         scores = head_scores(process, ended.state.model, np.asarray(setup.test))
-        # JSON has no NaN.
-        report["head_scores"] = [
-            {name: None if value != value else value for name, value in each._asdict().items()}
-            for each in scores
-        ]
+        report["head_scores"] = [each._asdict() for each in scores]
     if (found := figures.by_position) is not None:
         best = optimum(process, length, FEW_BELIEFS).by_position
         report["per_position"] = [
@@ -313,45 +323,20 @@ def _in_context(ended: Run, setup: Setup, figures: Evaluation) -> dict[str, Any]
     return report
 
 
-def _print_report(
-    ended: Run,
-    targets: dict[str, Any],
-    figures: Evaluation,
-    seconds: float,
-    made: int,
-    *,
-    as_json: bool,
-) -> None:
-    experiment, parameters = ended.experiment, parameter_count(ended.state.model)
-    test_size, steps = experiment.training.test_size, int(ended.state.step)
-    if as_json:
-        report = {
-            "test_accuracy": figures.accuracy,
-            "test_accuracy_stderr": figures.accuracy_stderr,
-            "test_nll": figures.nll,
-            "test_nll_stderr": figures.nll_stderr,
-            "test_size": test_size,
-            **_by_position(figures.by_position),
-            **targets,
-            "steps": steps,
-            "seconds": seconds,
-            "steps_per_second": made / seconds,
-            "parameters": parameters,
-            "experiment": json.loads(to_json(experiment)),
-        }
-        print(json.dumps(report))
-        return
-    if targets:
-        exact, error = targets["exact_match"], targets["exact_match_stderr"]
+def _print_report(report: dict[str, Any]) -> None:
+    if "exact_match" in report:
         print(
-            f"exact match {exact:.4f} ± {error:.4f} (greedy decoding), "
-            f"{show_percent(targets['share_in_training'])} of all sources seen in training"
+            f"exact match {report['exact_match']:.4f} ± {report['exact_match_stderr']:.4f} (greedy "
+            f"decoding), {show_percent(report['share_in_training'])} of all sources seen in "
+            "training"
         )
     print(
-        f"accuracy  {figures.accuracy:.4f} ± {figures.accuracy_stderr:.4f} "
-        f"(standard error, {test_size:,} test sequences)"
+        f"accuracy  {report['test_accuracy']:.4f} ± {report['test_accuracy_stderr']:.4f} "
+        f"(standard error, {report['test_size']:,} test sequences)"
     )
-    print(f"loss      {figures.nll:.4f} ± {figures.nll_stderr:.4f} nats")
+    print(f"loss      {report['test_nll']:.4f} ± {report['test_nll_stderr']:.4f} nats")
+    rate, seconds = report["steps_per_second"], report["seconds"]
     print(
-        f"{parameters} parameters, {made:,} steps in {seconds:.2f} s, {made / seconds:,.0f} steps/s"
+        f"{report['parameters']} parameters, {rate * seconds:,.0f} steps in {seconds:.2f} s, "
+        f"{rate:,.0f} steps/s"
     )

@@ -1,4 +1,4 @@
-"""Which runs to compare: grids, their links, and how long they take."""
+"""Which runs to compare: settings × seeds with their measures, grids, links, and durations."""
 
 import dataclasses
 import functools
@@ -38,6 +38,67 @@ class Setting:
     options: tuple[tuple[str, str], ...]
     experiment: Experiment | None
     problem: str = ""
+
+    @property
+    def label(self) -> str:
+        """The texts of the options, separated by commas."""
+        return ", ".join(text for _, text in self.options)
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Settings that are all run with the same seeds, and what is measured of every run.
+
+    Attributes:
+        settings: The settings.
+        seeds: Number of seeds of each setting.
+        first_seed: The first of them; the others follow.
+        metrics: Names of measures that are taken at the last step, as `measure_of` takes them.
+        checkpoints: Steps at which they are taken too.
+        name: Its name, or "".
+    """
+
+    settings: tuple[Setting, ...]
+    seeds: int = 5
+    first_seed: int = 0
+    metrics: tuple[str, ...] = ()
+    checkpoints: tuple[int, ...] = ()
+    name: str = ""
+
+    @property
+    def runs(self) -> tuple[Experiment, ...]:
+        """Every setting that is not rejected, with every seed."""
+        return tuple(
+            dataclasses.replace(setting.experiment, seed=self.first_seed + number)
+            for setting in self.settings
+            if setting.experiment is not None
+            for number in range(self.seeds)
+        )
+
+    @property
+    def recording(self) -> dict[str, Any]:
+        """The arguments of `run_all` by which the metrics are measured."""
+        # Every run has these without being measured again.
+        names = [name for name in self.metrics if name not in FIGURES]
+        found = {name: present(measure_of(name)).of for name in names}
+        return {"metrics": found, "checkpoints": self.checkpoints} if found else {}
+
+    def setting_of(self, experiment: Experiment) -> Setting | None:
+        """Return the setting that an experiment has, with any seed, or None."""
+        return self._by_experiment.get(dataclasses.replace(experiment, seed=0))
+
+    def has(self, experiment: Experiment) -> bool:
+        """Return whether an experiment is one of the runs."""
+        of_seeds = 0 <= experiment.seed - self.first_seed < self.seeds
+        return of_seeds and self.setting_of(experiment) is not None
+
+    @functools.cached_property
+    def _by_experiment(self) -> dict[Experiment, Setting]:
+        return {
+            dataclasses.replace(setting.experiment, seed=0): setting
+            for setting in self.settings
+            if setting.experiment is not None
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,16 +141,6 @@ class Grid:
             name, texts = max(self.options, key=lambda option: len(option[1]))
             problem = f"{combinations:,} combinations in all, more than {_MOST_SETTINGS:,}"
             raise OptionError(name, ",".join(texts), problem, "Give fewer values")
-
-
-def measured_by(grid: Grid) -> dict[str, Any]:
-    """Return the arguments of `run_all` by which the metrics of a grid are measured."""
-    # Every run has these without being measured again.
-    names = [name for name in grid.metrics if name not in FIGURES]
-    if not names:
-        return {}
-    found = {name: present(measure_of(name)).of for name in names}
-    return {"metrics": found, "checkpoints": ()}
 
 
 def alternatives(name: str, text: str) -> tuple[str, ...]:
@@ -156,25 +207,45 @@ def settings_of(grid: Grid) -> tuple[Setting, ...]:
 
 
 def _setting(given: Mapping[str, str], base: Experiment | None) -> tuple[Setting, frozenset[str]]:
-    changes = {name: text for name, text in given.items() if name != PRESET}
     try:
-        if base is None or PRESET in given:
-            base = usual_experiment(given.get(PRESET), given.get("model"), given.get("generator"))
-        experiment, used = read_what_applies(base, changes)
+        experiment, used = _experiment(given, base)
     except OptionError as error:
         # It is unknown which options would apply, so that none counts as unused.
         return Setting(tuple(given.items()), None, str(error)), frozenset(given)
-    used |= {PRESET} & given.keys()
     options = tuple(pair for pair in given.items() if pair[0] in used)
     return Setting(options, experiment), used
 
 
-def experiments_of(setting: Setting, grid: Grid) -> tuple[Experiment, ...]:
-    """Return the runs of a setting, one for each seed; none for a rejected setting."""
-    if setting.experiment is None:
-        return ()
-    seeds = range(grid.first_seed, grid.first_seed + grid.seeds)
-    return tuple(dataclasses.replace(setting.experiment, seed=seed) for seed in seeds)
+def _experiment(
+    given: Mapping[str, str], base: Experiment | None = None
+) -> tuple[Experiment, frozenset[str]]:
+    """Return the experiment of texts of options, of which `preset` is one, and those it has."""
+    changes = {name: text for name, text in given.items() if name != PRESET}
+    if base is None or PRESET in given:
+        base = usual_experiment(given.get(PRESET), given.get("model"), given.get("generator"))
+    experiment, used = read_what_applies(base, changes)
+    return experiment, used | ({PRESET} & given.keys())
+
+
+def experiment_of(given: Mapping[str, Any]) -> Experiment:
+    """Return the experiment with the given options, such as those of a TOML file.
+
+    Raises:
+        OptionError: For an option that the experiment does not have.
+
+    >>> experiment_of({"preset": "recall-pairs", "model": "gru", "hidden_size": 50}).model
+    GRUOptions(hidden_size=50)
+    """
+    texts = {name: str(value) for name, value in given.items()}
+    experiment, used = _experiment(texts)
+    for name in texts.keys() - used:
+        raise OptionError(name, texts[name], "the experiment has no such option", "Leave it out")
+    return experiment
+
+
+def study_of(grid: Grid) -> Study:
+    """Return the settings of a grid with its seeds and metrics."""
+    return Study(settings_of(grid), grid.seeds, grid.first_seed, grid.metrics)
 
 
 _VARY, _SEEDS, _METRICS = "vary_", "seeds", "metrics"

@@ -29,9 +29,9 @@ from attnlab.comparisons.recording import (
     paths_of,
     series_of,
 )
+from attnlab.configuration.cancellation import Stopped, check_in
 from attnlab.configuration.options import AttnlabError, OptionError, default_of, present
 from attnlab.configuration.records import check_registered
-from attnlab.generators.interruption import Stopped, check_in
 from attnlab.inspection.targets import exact_match_of
 from attnlab.registering import added_classes, register_by_path
 from attnlab.runs.history import empty_history

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from attnlab.configuration.cancellation import Stopped
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import AttnlabError, OptionError, quoted
-from attnlab.generators.interruption import Stopped
 from attnlab.models import AbstractModel, parameter_count
 from attnlab.registering import at_path, path_of
 from attnlab.runs.history import MOST_CHECKPOINTS, MOST_NUMBERS
@@ -98,30 +98,23 @@ def measure(
     Raises:
         AttnlabError: If a metric fails or is an infinite number or NaN.
     """
-    each = {name: _measure(name, metric, model, setup, step) for name, metric in metrics.items()}
-    return {name: value for name, value in each.items() if value is not None}
-
-
-def _measure(
-    name: str, metric: Metric, model: AbstractModel, setup: Setup, step: int
-) -> float | None:
-    try:
-        if (found := metric(model, setup)) is None:
-            return None
-        value = float(found.value if isinstance(found, Estimate) else found)
-    except Stopped:
-        raise
-    # A user's function may raise anything; the error becomes the reason of this run's row.
-    except Exception as error:
-        reason = in_words(error)
-        raise AttnlabError(
-            f"The metric {quoted(name)} failed at step {step:,}: {reason}"
-        ) from error
-    if not math.isfinite(value):
-        raise AttnlabError(
-            f"The metric {quoted(name)} is {value} at step {step:,}. Return a finite number."
-        )
-    return value
+    values = {}
+    for name, metric in metrics.items():
+        try:
+            if (found := metric(model, setup)) is None:
+                continue
+            value = float(found.value if isinstance(found, Estimate) else found)
+        except Stopped:
+            raise
+        # A user's function may raise anything; the error becomes the reason of this run's row.
+        except Exception as error:
+            problem = f"failed at step {step:,}: {in_words(error)}"
+            raise AttnlabError(f"The metric {quoted(name)} {problem}") from error
+        if not math.isfinite(value):
+            problem = f"is {value} at step {step:,}. Return a finite number."
+            raise AttnlabError(f"The metric {quoted(name)} {problem}")
+        values[name] = value
+    return values
 
 
 def in_words(error: BaseException) -> str:

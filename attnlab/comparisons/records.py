@@ -1,15 +1,14 @@
 """Rows as JSON values and as CSV."""
 
 import csv
+import dataclasses
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attnlab.comparisons.intervals import Interval
-from attnlab.comparisons.summary import Row, figures_of
+from attnlab.comparisons.summary import Row, figures_of, interval_of
 from attnlab.configuration.options import present
-from attnlab.optimum import Best
 
 _BY_POSITION = "test_nll_by_position"
 
@@ -68,44 +67,43 @@ def differing_options(rows: Sequence[Row]) -> tuple[str, ...]:
 def _record(
     row: Row, names: Sequence[str], figures: Mapping[str, str], metrics: Sequence[str]
 ) -> dict[str, Any]:
-    options = dict(row.setting.options)
-    known, reached, count = row.references, row.to_target, row.reached
+    options, known = dict(row.setting.options), row.references
     best = known and known.best
+    found = {name: interval_of(row, figure) for name, figure in figures.items()}
+    count = row.reached
     return {
         **{name: _value(options.get(name)) for name in names},
         "seeds": len(row.results),
         "finished": len(row.finished),
-        **{name: _interval(getattr(row, figure)) for name, figure in figures.items()},
+        **{name: _parts(interval, *_INTERVAL) for name, interval in found.items()},
         **({_BY_POSITION: _by_position(row)} if "mean_test_nll" in figures else {}),
         **({"metrics": {name: _metric(row, name) for name in metrics}} if metrics else {}),
-        "floor": best and best.nll,
-        "floor_stderr": best and best.nll_stderr,
-        "ceiling": best and best.accuracy,
-        "ceiling_stderr": best and best.accuracy_stderr,
-        "uniform": _best(known and known.uniform),
-        "majority": _best(known and known.majority),
-        "linear": _best(known and known.linear),
+        **_parts(best, floor="nll", floor_stderr="nll_stderr"),
+        **_parts(best, ceiling="accuracy", ceiling_stderr="accuracy_stderr"),
+        **{
+            name: _parts(known and getattr(known, name), "nll", "accuracy")
+            for name in ("uniform", "majority", "linear")
+        },
         "parameters": row.parameters,
         "seconds": row.seconds,
-        "steps_to_target": {
-            "share": reached and reached.target,
-            "median": reached and reached.median,
-            "reached": reached and reached.reached,
-            "tested": reached and reached.n,
-        },
-        "reached": {
-            "share": count and count.target,
-            "runs": count and count.runs,
-            "of": count and count.n,
-            "low": count and count.share.low,
-            "high": count and count.share.high,
-        },
+        "steps_to_target": _parts(
+            row.to_target, share="target", median="median", reached="reached", tested="n"
+        ),
+        "reached": _parts(count, share="target", runs="runs", of="n")
+        | _parts(count and count.share, "low", "high"),
         "by_seed": {name: _by_seed(row, figure) for name, figure in figures.items()},
-        "doubts": {name: _doubts(row, figure) for name, figure in figures.items()},
-        "unfinished": [
-            {"seed": run.seed, "state": run.state, "reason": run.reason} for run in row.unfinished
-        ],
+        "doubts": {name: " ".join(each.doubts) if each else "" for name, each in found.items()},
+        "unfinished": [dataclasses.asdict(run) for run in row.unfinished],
     }
+
+
+_INTERVAL = ("mean", "low", "high")
+
+
+def _parts(thing: Any, *names: str, **fields: str) -> dict[str, Any]:
+    """Return attributes by name, and others by a name of their own; None if there is no thing."""
+    wanted = {name: name for name in names} | fields
+    return {name: thing and getattr(thing, field) for name, field in wanted.items()}
 
 
 def _value(text: str | None) -> int | float | str | None:
@@ -122,14 +120,8 @@ def _value(text: str | None) -> int | float | str | None:
     return text
 
 
-def _interval(interval: Interval | None) -> dict[str, float | None]:
-    return {name: interval and getattr(interval, name) for name in ("mean", "low", "high")}
-
-
 def _metric(row: Row, name: str) -> dict[str, Any]:
-    interval = row.metrics.get(name)
-    values = {} if interval is None else figures_of(row, name)
-    return {**_interval(interval), "by_seed": {str(seed): value for seed, value in values.items()}}
+    return _parts(row.metrics.get(name), *_INTERVAL) | {"by_seed": _by_seed(row, name)}
 
 
 def _by_position(row: Row) -> dict[str, Any]:
@@ -148,18 +140,9 @@ def _by_position(row: Row) -> dict[str, Any]:
 
 
 def _by_seed(row: Row, figure: str) -> dict[str, float]:
-    if getattr(row, figure) is None:
+    if interval_of(row, figure) is None:
         return {}
     return {str(seed): value for seed, value in figures_of(row, figure).items()}
-
-
-def _doubts(row: Row, figure: str) -> str:
-    interval = getattr(row, figure)
-    return "" if interval is None else " ".join(interval.doubts)
-
-
-def _best(best: Best | None) -> dict[str, float | None]:
-    return {name: best and getattr(best, name) for name in ("nll", "accuracy")}
 
 
 def _flattened(record: dict[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -17,11 +17,12 @@ from attnlab.comparisons.intervals import (
 from attnlab.configuration.options import OptionError, choose_one_of, default_of, present
 from attnlab.generators import AbstractGenerator
 from attnlab.inspection import measure_of
-from attnlab.optimum import Best, ladder, optimum
+from attnlab.optimum import Best, baselines_of, optimum
 from attnlab.runs.differences import differing_settings
 from attnlab.runs.run_summary import FIGURES, RunSummary
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
+from attnlab.training.measure import Estimate
 from attnlab.training.shares import LearnedShare, learned_share
 
 
@@ -52,7 +53,7 @@ def references_of(
     best, uniform = optimum(generator, length, most).final, Best(float(np.log(vocab)), 1 / vocab)
     if not baselines:
         return References(best, uniform)
-    known = {each.name: each.best for each in ladder(generator, length, most)}
+    known = {each.name: each.best for each in baselines_of(generator, length, most)}
     return References(best, uniform, known["unigram"], known.get("linear"))
 
 
@@ -211,9 +212,9 @@ def figures_of(row: Row, figure: str) -> dict[int, float]:
 
     Raises:
         OptionError: If it is not in `FIGURES`, if nothing can be learned but the share learned is
-            requested, or if not all runs have an exact match or a mean loss.
+            requested, or if not all runs have the result.
     """
-    return {seed: value for seed, (value, _) in _measured(row, figure).items()}
+    return {seed: estimate.value for seed, estimate in _estimates(row, figure).items()}
 
 
 def errors_of(row: Row, figure: str) -> dict[int, float]:
@@ -224,7 +225,7 @@ def errors_of(row: Row, figure: str) -> dict[int, float]:
     Raises:
         OptionError: As in `figures_of`.
     """
-    return {seed: error for seed, (_, error) in _measured(row, figure).items()}
+    return {seed: estimate.stderr for seed, estimate in _estimates(row, figure).items()}
 
 
 def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Reached | None:
@@ -234,14 +235,11 @@ def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Rea
     standard errors of a test are more than half of the way to `target`; also for metrics.
     """
     known = row.references
-    if not row.finished or figure not in (*OF_REFERENCES, "exact_match"):
+    if figure not in (*OF_REFERENCES, "exact_match") or interval_of(row, figure) is None:
         return None
     if known is None and figure != "exact_match":
         return None
-    try:
-        values, errors = np.transpose(list(_measured(row, figure).values()))
-    except OptionError:
-        return None
+    values, errors = np.transpose(list(_estimates(row, figure).values()))
     start, end = 0.0, 1.0
     if known is not None and figure in ("nll", "accuracy"):
         start, end = getattr(known.uniform, figure), getattr(known.best, figure)
@@ -266,47 +264,58 @@ def beyond_best(row: Row, figure: str) -> list[float]:
     best, limit, stderr = row.references.best, 1.0, 0.0
     if figure != "learned":
         limit, stderr = getattr(best, figure), getattr(best, f"{figure}_stderr")
-    values, errors = np.transpose(list(_measured(row, figure).values()))
+    values, errors = np.transpose(list(_estimates(row, figure).values()))
     better, errors = limit - values if figure == "nll" else values - limit, np.hypot(errors, stderr)
     return (better[errors > 0] / errors[errors > 0]).tolist()
 
 
-def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
-    """Return a result and its standard error, by seed."""
-    runs = {run.experiment.seed: run for run in row.finished}
-    if figure in (metrics := _metrics_of(row)):
-        return {seed: (run.metrics[figure][-1][1], 0.0) for seed, run in runs.items()}
-    if figure not in FIGURES:
+# Why not all runs may have a result, and what to do.
+_LACKING = {
+    "exact_match": (
+        "defined only for tasks, and some of these runs have none", "Choose 'nll' or 'accuracy'"
+    ),
+    "mean_nll": (
+        "some of these runs were tested only at their final position",
+        "Choose 'nll', or train with `next`",
+    ),
+    "learned": (
+        "a uniform guess is optimal, so nothing can be learned", "Choose 'nll' or 'accuracy'"
+    ),
+}  # fmt: skip
+
+
+def _estimates(row: Row, figure: str) -> dict[int, Estimate]:
+    """Return a result of every finished run, by seed."""
+    metrics = _metrics_of(row)
+    if figure not in (*FIGURES, *metrics):
         remedy = choose_one_of([*FIGURES, *metrics], figure)
         raise OptionError("figure", figure, "not a figure", remedy)
-    if figure == "exact_match":
-        shares = {s: run.exact_match for s, run in runs.items() if run.exact_match is not None}
-        if len(shares) < len(runs):
-            problem = "defined only for tasks, and some of these runs have none"
-            raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
-        size = row.experiment.training.test_size
-        return {seed: (share, share_error(share, size)) for seed, share in shares.items()}
-    tests = {seed: present(run.evaluation) for seed, run in runs.items()}
-    if figure == "mean_nll":
-        each = {s: t.by_position for s, t in tests.items() if t.by_position is not None}
-        if len(each) < len(tests):
-            problem = "some of these runs were tested only at their final position"
-            raise OptionError("figure", figure, problem, "Choose 'nll', or train with `next`")
-        return {seed: (of.mean, of.mean_stderr) for seed, of in each.items()}
-    if figure != "learned":
-        return {
-            seed: (getattr(test, figure), getattr(test, f"{figure}_stderr"))
-            for seed, test in tests.items()
-        }
-    if row.references is None:
+    if figure == "learned" and row.references is None:
         problem = "the share learned needs the best possible loss, which is still being computed"
         raise OptionError("figure", figure, problem, "Wait, or choose 'nll' or 'accuracy'")
-    found = {seed: _share(test, row) for seed, test in tests.items()}
-    learned = {s: (share.share, share.stderr) for s, share in found.items() if share is not None}
-    if len(learned) < len(found):
-        problem = "a uniform guess is optimal, so nothing can be learned"
-        raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
-    return learned
+    found = {run.experiment.seed: _estimate(run, figure, row) for run in row.finished}
+    known = {seed: estimate for seed, estimate in found.items() if estimate is not None}
+    if len(known) < len(found):
+        problem = "some of these runs were not tested", "Choose another result"
+        raise OptionError("figure", figure, *_LACKING.get(figure, problem))
+    return known
+
+
+def _estimate(run: RunSummary, figure: str, row: Row) -> Estimate | None:
+    if figure in run.metrics:
+        return Estimate(run.metrics[figure][-1][1], 0.0)
+    if figure == "exact_match":
+        if (share := run.exact_match) is None:
+            return None
+        return Estimate(share, share_error(share, row.experiment.training.test_size))
+    if (test := run.evaluation) is None:
+        return None
+    if figure == "mean_nll":
+        of = test.by_position
+        return None if of is None else Estimate(of.mean, of.mean_stderr)
+    if figure == "learned":
+        return None if (share := _share(test, row)) is None else Estimate(*share)
+    return Estimate(getattr(test, figure), getattr(test, f"{figure}_stderr"))
 
 
 def _metrics_of(row: Row) -> list[str]:
@@ -326,42 +335,39 @@ def _row(
     row = Row(setting, results, references)
     if not row.finished:
         return row
-    has_match = all(run.exact_match is not None for run in row.finished)
-    has_mean = all(present(run.evaluation).by_position is not None for run in row.finished)
-    return dataclasses.replace(
+    found = {name: _over_seeds(row, name, level) for name in (*FIGURES, *_metrics_of(row))}
+    row = dataclasses.replace(
         row,
-        accuracy=_over_seeds(row, "accuracy", level),
-        nll=_over_seeds(row, "nll", level),
-        mean_nll=_over_seeds(row, "mean_nll", level) if has_mean else None,
-        learned=_learned(row, level),
-        exact_match=_over_seeds(row, "exact_match", level) if has_match else None,
+        **{name: found.pop(name) for name in FIGURES},
+        metrics=found,
         parameters=row.finished[0].parameters,
         seconds=float(np.mean([run.seconds for run in row.finished])),
         to_target=_steps_to(row, target),
-        reached=reached_of(row, "exact_match" if has_match else "learned", target),
-        metrics={name: _over_seeds(row, name, level) for name in _metrics_of(row)},
     )
+    goal = "learned" if row.exact_match is None else "exact_match"
+    return dataclasses.replace(row, reached=reached_of(row, goal, target))
 
 
-def _over_seeds(row: Row, figure: str, level: float) -> Interval:
-    values, errors = zip(*_measured(row, figure).values(), strict=True)
+def _over_seeds(row: Row, figure: str, level: float) -> Interval | None:
+    """Return a result over seeds, None if not all runs have it.
+
+    That of the share learned includes the common error of an estimated floor.
+    """
+    try:
+        values, errors = zip(*_estimates(row, figure).values(), strict=True)
+    except OptionError:
+        return None
     is_share = figure in ("accuracy", "exact_match")
     found = student_interval(values, level, errors=errors, share=is_share)
+    if figure == "learned":
+        references = present(row.references)
+        best, span = references.best, references.uniform.nll - references.best.nll
+        # The floor is not part of an excess, only of the span that it is divided by.
+        paired = all(present(run.evaluation).excess is not None for run in row.finished)
+        moved = abs(1 - found.mean) if paired else abs(found.mean)
+        found = widened(found, moved * best.nll_stderr / span, level)
     measure = measure_of(figure)
     return found if measure is None else found.within(*measure.bounds)
-
-
-def _learned(row: Row, level: float) -> Interval | None:
-    """Return the share learned over seeds, including the common error of an estimated floor."""
-    if row.references is None or _share(row.finished[0].evaluation, row) is None:
-        return None
-    over_seeds = _over_seeds(row, "learned", level)
-    best = row.references.best
-    span = row.references.uniform.nll - best.nll
-    # The floor is not part of an excess, only of the span that it is divided by.
-    paired = all(present(run.evaluation).excess is not None for run in row.finished)
-    moved = abs(1 - over_seeds.mean) if paired else abs(over_seeds.mean)
-    return widened(over_seeds, moved * best.nll_stderr / span, level)
 
 
 def _steps_to(row: Row, target: float) -> StepsToTarget | None:
@@ -384,8 +390,9 @@ def _share(test: Evaluation | None, row: Row) -> LearnedShare | None:
 
 
 def _is_finished(result: RunSummary) -> bool:
+    # A shipped run may have other results than a test.
     test = result.evaluation
-    return result.state == "done" and test is not None and bool(np.isfinite(test.nll))
+    return result.state == "done" and (test is None or bool(np.isfinite(test.nll)))
 
 
 def _all_but_seed(experiment: Experiment) -> Hashable:

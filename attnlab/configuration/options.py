@@ -174,14 +174,9 @@ class Field(NamedTuple):
     value: Any
 
     @property
-    def is_choice(self) -> bool:
-        """Whether several classes are registered for the option."""
-        return self.option.registry is not None and len(self.option.registry) > 1
-
-    @property
     def is_shown(self) -> bool:
         """Whether the option has a control: with a single registered class it has none."""
-        return self.option.registry is None or self.is_choice
+        return self.option.registry is None or len(self.option.registry) > 1
 
     @property
     def plain_value(self) -> Any:

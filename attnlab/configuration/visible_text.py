@@ -48,19 +48,12 @@ def invisible_letters(text: str) -> dict[int, str]:
     text = normal(text)
     # Replacements have the same length, so that indices do not move.
     plain = _PART_OF_EMOJI.sub(lambda part: "x" * len(part[0]), text)
-    return {
-        place: letter
-        for place, letter in enumerate(plain)
-        if _is_hidden(letter) or (_is_mark(letter) and plain[place - 1 : place].strip() == "")
-    }
-
-
-def _is_hidden(letter: str) -> bool:
-    if _HIDDEN.match(letter):
-        return True
-    return unicodedata.category(letter) in _HIDDEN_KINDS and not _EMOJI_KEPT.match(letter)
-
-
-def _is_mark(letter: str) -> bool:
-    """Return whether a character combines with the one before it."""
-    return unicodedata.category(letter)[0] == "M"
+    found = {}
+    for place, letter in enumerate(plain):
+        kind = unicodedata.category(letter)
+        is_hidden = kind in _HIDDEN_KINDS and not _EMOJI_KEPT.match(letter)
+        # A mark combines with the character before it.
+        is_alone = kind[0] == "M" and plain[place - 1 : place].strip() == ""
+        if is_hidden or is_alone or _HIDDEN.match(letter):
+            found[place] = letter
+    return found

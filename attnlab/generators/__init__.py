@@ -17,6 +17,8 @@ from attnlab.generators.bijection import Bijection as Bijection
 from attnlab.generators.cards import Cards as Cards
 from attnlab.generators.causal_tree import CausalTree as CausalTree
 from attnlab.generators.custom import Custom as Custom
+from attnlab.generators.display import Outline as Outline
+from attnlab.generators.display import RuleTable as RuleTable
 from attnlab.generators.dotmod import DotMod as DotMod
 from attnlab.generators.hidden_chain import AbstractHiddenChain as AbstractHiddenChain
 from attnlab.generators.hidden_chain import HiddenChain as HiddenChain
@@ -39,11 +41,11 @@ from attnlab.generators.named_chains import GoldenMean as GoldenMean
 from attnlab.generators.named_chains import LeakyRandomRandomXor as LeakyRandomRandomXor
 from attnlab.generators.named_chains import Mess3 as Mess3
 from attnlab.generators.named_chains import Parentheses as Parentheses
+from attnlab.generators.named_chains import ProductChain as ProductChain
 from attnlab.generators.named_chains import RandomRandomXor as RandomRandomXor
 from attnlab.generators.named_chains import SimpleNonunifilar as SimpleNonunifilar
 from attnlab.generators.named_chains import ZeroOneRandom as ZeroOneRandom
 from attnlab.generators.ndays import NDays as NDays
-from attnlab.generators.product_chain import ProductChain as ProductChain
 from attnlab.generators.recall import Recall as Recall
 from attnlab.generators.recall_pairs import RecallPairs as RecallPairs
 from attnlab.generators.tasks import AbstractTask as AbstractTask
@@ -53,8 +55,6 @@ from attnlab.generators.tasks import is_task as is_task
 from attnlab.generators.tasks import read_source as read_source
 from attnlab.generators.tasks import true_dependence as true_dependence
 from attnlab.generators.tasks import write_source as write_source
-from attnlab.generators.vocabulary import Outline as Outline
-from attnlab.generators.vocabulary import RuleTable as RuleTable
 
 # Hidden Markov processes of the literature, and their products.
 CHAINS = Registry((*NAMED, ProductChain))

@@ -1,7 +1,7 @@
 """The interface of a generator: a process whose next-token distribution is known exactly."""
 
 import abc
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.configuration.options import Finding, OptionError, Options, present
-from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
+from attnlab.configuration.options import OptionError, Options, present
+from attnlab.generators.display import AbstractDisplay
+from attnlab.generators.vocabulary import Vocabulary
 
 
 class Draw(NamedTuple):
@@ -30,47 +31,57 @@ class Shared(eqx.Module):
     value: PyTree
 
 
-class AbstractGenerator(Options, abc.ABC):
+def split_shared(beliefs: PyTree) -> tuple[PyTree, PyTree]:
+    """Return a belief without its `Shared` parts, and these parts, each with None for the rest."""
+    return eqx.partition(beliefs, lambda leaf: not _is_shared(leaf), is_leaf=_is_shared)
+
+
+def join_shared(own: PyTree, shared: PyTree) -> PyTree:
+    """Return the belief of both results of `split_shared`."""
+    return eqx.combine(own, shared, is_leaf=_is_shared)
+
+
+def _is_shared(leaf: Any) -> bool:
+    return isinstance(leaf, Shared)
+
+
+class AbstractGenerator(AbstractDisplay, Options):
     """A token process as a predictive state machine over a belief.
 
     Concrete generators are frozen dataclasses: their fields are their options, and they are
     hashable, so compiled programs and caches are keyed on them. A belief is any pytree and contains
     all information in the past tokens about the next one; unseen tokens are marginalised, never
     assumed. Everything else (sampling, exact probabilities, optimum) is computed from `start`,
-    `log_probs` and `update`.
+    `log_probs` and `update`. The other methods are optional, and so is all of `AbstractDisplay`.
 
     A process that `writes_target` has a prompt of `prompt_length` tokens. Each prompt has one right
     `target_of`, with a `true_alignment` of target tokens to prompt tokens; models are scored by
     exact match. See `AbstractTask`.
-
-    Optional, for display: `source` is the publication it is from, `position_word` the noun for a
-    position, `rule_in_words` and `formula` are the rule in words and in LaTeX with the numbers of
-    the options, `tables` are its probabilities, and `outline` names the rows and columns of an
-    option that is such a table.
-
-    `hidden_states` are the names of hidden states, if the belief is log p(hidden state | past) as
-    an array. `size_option` is the option that forms show in place of the length, if the process has
-    an `own_length`.
     """
 
     name: ClassVar[str]
-    summary: ClassVar[str]
     vocabulary: ClassVar[Vocabulary]
     writes_target: ClassVar[bool] = False
-    source: ClassVar[str] = ""
-    position_word: ClassVar[str] = "day"
-    hidden_states: ClassVar[tuple[str, ...]] = ()
-    size_option: ClassVar[str] = ""
-    formula: ClassVar[str] = ""
-    tables: ClassVar[tuple[RuleTable, ...]] = ()
 
-    @classmethod
-    def outline(cls, name: str, values: Mapping[str, Any]) -> Outline | None:
-        """Return the rows and columns of table option `name`, given the values of earlier options.
+    @abc.abstractmethod
+    def start(self) -> PyTree:
+        """Return the belief before any token."""
 
-        Raises `OptionError` if these values do not determine the rows and columns.
+    @abc.abstractmethod
+    def log_probs(self, belief: PyTree) -> Float[Array, " vocab"]:
+        """Return log p(next token | belief), in nats; impossible is -inf."""
+
+    @abc.abstractmethod
+    def update(self, belief: PyTree, token: Int[Array, ""]) -> PyTree:
+        """Return the belief after seeing `token` next."""
+
+    def draw(self, start: PyTree, key: Key[Array, ""], length: int) -> Draw:
+        """Draw one sequence from position 0, where the belief is `start`.
+
+        For use inside compiled programs. Override it for faster sampling, or to draw latent
+        variables first, such as a table; the distribution of the tokens must stay the same.
         """
-        return None
+        return Draw(draw_tokens(self, start, key, length))
 
     def at_length(self, length: int) -> "AbstractGenerator":
         """Return the process for `length` visible tokens and the next one to predict.
@@ -80,9 +91,24 @@ class AbstractGenerator(Options, abc.ABC):
         """
         return self
 
+    def own_length(self) -> int | None:
+        """Return the number of visible tokens if the options fix it, or None if it is free."""
+        return None
+
+    def shortest_length(self) -> int:
+        """Return the smallest number of visible tokens that the options allow; 1 by default."""
+        return 1
+
     def prompt_length(self) -> int:
         """Return the length of the prompt: leading tokens that are given, not predicted."""
         return 0
+
+    def sources(self) -> int | None:
+        """Return the number of different prompts, all equally likely; None without prompts.
+
+        With prompts, no two sequences of the test set and of a fixed training set share a prompt.
+        """
+        return None
 
     def loss_mask(self, tokens: Int[Array, " positions"]) -> Bool[Array, " positions"] | None:
         """Return the loss mask: which tokens of a sequence count in loss, test and floor.
@@ -101,20 +127,9 @@ class AbstractGenerator(Options, abc.ABC):
         """Return whether the process defines a loss mask, by a prompt or by `loss_mask`."""
         return self.prompt_length() > 0 or type(self).loss_mask is not AbstractGenerator.loss_mask
 
-    def sources(self) -> int | None:
-        """Return the number of different prompts, all equally likely; None without prompts.
-
-        With prompts, no two sequences of the test set and of a fixed training set share a prompt.
-        """
+    def is_stationary(self) -> bool | None:
+        """Return whether the process is stationary; None if unknown."""
         return None
-
-    def own_length(self) -> int | None:
-        """Return the number of visible tokens if the options fix it, or None if it is free."""
-        return None
-
-    def shortest_length(self) -> int:
-        """Return the smallest number of visible tokens that the options allow; 1 by default."""
-        return 1
 
     def next_laws(self) -> Float[np.ndarray, "positions vocab"] | None:
         """Return the next-token probabilities at each position, if no past changes their values.
@@ -123,29 +138,6 @@ class AbstractGenerator(Options, abc.ABC):
         the values change too, or if this is not known.
         """
         return None
-
-    def rule_in_words(self, length: int) -> str:
-        """Return what decides the token after `length` visible ones, in one or two plain sentences.
-
-        Positions are counted from the first visible token. By default it is `summary`.
-        """
-        return self.summary
-
-    def findings(self, length: int) -> Iterator[Finding]:
-        """Yield findings about tokens that matter but are not visible; by default none."""
-        return iter(())
-
-    def is_stationary(self) -> bool | None:
-        """Return whether the process is stationary; None if unknown."""
-        return None
-
-    def draw(self, start: PyTree, key: Key[Array, ""], length: int) -> Draw:
-        """Draw one sequence from position 0, where the belief is `start`.
-
-        For use inside compiled programs. Override it for faster sampling, or to draw latent
-        variables first, such as a table; the distribution of the tokens must stay the same.
-        """
-        return Draw(draw_tokens(self, start, key, length))
 
     def references(self, belief: PyTree) -> Mapping[str, Float[Array, " vocab"]]:
         """Return log p(next token) of the process's own reference predictors, given the belief.
@@ -177,18 +169,6 @@ class AbstractGenerator(Options, abc.ABC):
         """
         return None
 
-    @abc.abstractmethod
-    def start(self) -> PyTree:
-        """Return the belief before any token."""
-
-    @abc.abstractmethod
-    def log_probs(self, belief: PyTree) -> Float[Array, " vocab"]:
-        """Return log p(next token | belief), in nats; impossible is -inf."""
-
-    @abc.abstractmethod
-    def update(self, belief: PyTree, token: Int[Array, ""]) -> PyTree:
-        """Return the belief after seeing `token` next."""
-
 
 @fixed_numerics()
 def sample(
@@ -214,8 +194,7 @@ def continue_sequence(
     days: int,
 ) -> Int[Array, "size positions"]:
     """Draw `size` continuations of `days` tokens for a sequence that began at position 0."""
-    belief = _belief_after(generator, generator.start(), tokens)
-    return _sample(generator, belief, jr.split(key, size), days)
+    return _continue(generator, generator.start(), tokens, jr.split(key, size), days)
 
 
 @fixed_numerics()
@@ -284,7 +263,11 @@ def _draw(generator, start, keys, length):
 
 
 @partial(jax.jit, static_argnames=("generator", "length"))
-def _sample(generator, belief, keys, length):
+def _continue(generator, start, tokens, keys, length):
+    def step(belief, token):
+        return generator.update(belief, token), None
+
+    belief, _ = jax.lax.scan(step, start, tokens)
     return jax.vmap(lambda key: draw_tokens(generator, belief, key, length))(keys)
 
 
@@ -317,28 +300,13 @@ def predictions_from(
 
 @partial(jax.jit, static_argnames="generator")
 def _beliefs(generator, start, tokens):
-    def changing(belief):
-        return jax.tree.map(
-            lambda leaf: None if isinstance(leaf, Shared) else leaf,
-            belief,
-            is_leaf=lambda leaf: isinstance(leaf, Shared),
-        )
+    first, shared = split_shared(start)
 
-    def step(belief, token):
-        after = generator.update(belief, token)
-        return after, changing(after)
+    def step(own, token):
+        after, _ = split_shared(generator.update(join_shared(own, shared), token))
+        return after, after
 
-    first = jax.tree.map(jnp.asarray, changing(start))
-    _, rest = jax.lax.scan(step, start, tokens)
+    first = jax.tree.map(jnp.asarray, first)
+    _, rest = jax.lax.scan(step, first, tokens)
     rows = jax.tree.map(lambda one, all_: jnp.concatenate([one[None], all_]), first, rest)
-    return jax.tree.map(
-        lambda whole, row: whole if isinstance(whole, Shared) else row,
-        start,
-        rows,
-        is_leaf=lambda leaf: isinstance(leaf, Shared) or leaf is None,
-    )
-
-
-@partial(jax.jit, static_argnames="generator")
-def _belief_after(generator, belief, tokens):
-    return jax.lax.scan(lambda b, token: (generator.update(b, token), None), belief, tokens)[0]
+    return join_shared(rows, shared)

@@ -13,7 +13,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator, Draw
-from attnlab.generators.vocabulary import Vocabulary, lines_latex
+from attnlab.generators.display import lines_latex
+from attnlab.generators.vocabulary import Vocabulary
 
 
 class PartOfBijection(NamedTuple):

@@ -11,8 +11,9 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import OptionError, option
+from attnlab.generators.display import lines_latex
 from attnlab.generators.tasks import AbstractTask, TaskBelief, noise_option
-from attnlab.generators.vocabulary import Vocabulary, lines_latex
+from attnlab.generators.vocabulary import Vocabulary
 
 SUITS = (("♣", "clubs"), ("♦", "diamonds"), ("♥", "hearts"), ("♠", "spades"))
 RANKS = (

@@ -12,7 +12,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator, Draw
-from attnlab.generators.vocabulary import Vocabulary, first_letters, lines_latex
+from attnlab.generators.display import lines_latex
+from attnlab.generators.vocabulary import Vocabulary, first_letters
 
 _TREES = {
     "chain": "each token has the one before it as its parent",

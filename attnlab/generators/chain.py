@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import OptionError, quoted
 
@@ -30,6 +30,21 @@ def check_distribution(name: str, row: Any, size: int) -> None:
     total = math.fsum(row)
     if abs(total - 1) > _SUM_TOLERANCE:
         raise OptionError(name, row, f"sums to {total:.6g}, not to 1", remedy)
+
+
+def check_first_states(initial: Any, most: int) -> int:
+    """Return the number of hidden states; raise `OptionError` if it, or a probability, is wrong."""
+    states = len(initial) if isinstance(initial, tuple) else 0
+    if not 1 <= states <= most:
+        problem = f"not 1 to {most} hidden states"
+        raise OptionError("initial", initial, problem, "Give one probability per state")
+    check_distribution("initial", initial, states)
+    return states
+
+
+def numbered_states(count: int) -> tuple[str, ...]:
+    """Return the names of hidden states that have no other."""
+    return tuple(f"state {number}" for number in range(1, count + 1))
 
 
 def check_table(name: str, table: Any, rows: int, columns: int) -> None:
@@ -84,7 +99,10 @@ def closed_classes(
     moves: Float[np.ndarray, "states states"],
 ) -> list[Int[np.ndarray, " members"]]:
     """Return the closed classes of a chain: sets of states that reach each other and no other."""
-    reaches = _reaches(moves > 0)
+    reaches = (moves > 0) | np.eye(len(moves), dtype=bool)
+    # Repeated squaring turns one step into any number of steps.
+    for _ in range(len(moves).bit_length()):
+        reaches = (reaches.astype(int) @ reaches.astype(int)) > 0
     lasting = (reaches <= reaches.T).all(axis=1)
     return [np.flatnonzero(row) for row in np.unique(reaches[lasting], axis=0)]
 
@@ -114,15 +132,6 @@ def is_stationary_chain(
             basis.append(rest / size)
             waiting.extend(transitions @ basis[-1])
     return bool(np.abs(basis @ gap).max() <= _TYPED)
-
-
-def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "states states"]:
-    """Return for each pair of states whether the first can reach the second, in 0 or more steps."""
-    reaches = one_step | np.eye(len(one_step), dtype=bool)
-    # Repeated squaring turns one step into any number of steps.
-    for _ in range(len(one_step).bit_length()):
-        reaches = (reaches.astype(int) @ reaches.astype(int)) > 0
-    return reaches
 
 
 def _log_stationary(

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.chain import check_table, long_run_distribution
+from attnlab.generators.display import Outline, RuleTable, lines_latex, matrix_latex
 from attnlab.generators.stream import (
     StreamBelief,
     prefix_table,
@@ -19,14 +20,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.generators.vocabulary import (
-    Outline,
-    RuleTable,
-    Vocabulary,
-    lines_latex,
-    matrix_latex,
-    read_symbols,
-)
+from attnlab.generators.vocabulary import Vocabulary, read_symbols
 
 _MOST_SYMBOLS = 6
 

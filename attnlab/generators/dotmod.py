@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import Finding, option
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.display import lines_latex, vector_latex
 from attnlab.generators.stream import (
     StreamBelief,
     hidden_past,
@@ -20,7 +21,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.generators.vocabulary import WEATHER, Vocabulary, lines_latex, vector_latex
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 _VALUES = {"described": (0, 1, 2), "published": (1, 2, 3)}
 _WEIGHTS = (0, 1, 2, 3, 2, 1)
@@ -96,16 +97,10 @@ class DotMod(AbstractGenerator):
 # A pure function of a frozen value, needed at every start.
 @functools.lru_cache(maxsize=4)
 def _table(generator: DotMod) -> Float[np.ndarray, "prefixes vocab"]:
-    rule = _rule(generator)
+    # The oldest token is the leading digit of a window's code.
+    sums = _window_sums(generator.n, _contributions(generator))
+    rule = _distribution_of_sum(generator, sums % generator.vocabulary.size)
     return prefix_table(rule, stationary_distribution(rule, first=_first_distribution(generator)))
-
-
-def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
-    """Return p(next token | window); the oldest token is the leading digit of a window's code."""
-    size = generator.vocabulary.size
-    return _distribution_of_sum(
-        generator, _window_sums(generator.n, _contributions(generator)) % size
-    )
 
 
 def _first_distribution(generator: DotMod) -> Float[np.ndarray, " windows"]:

@@ -12,24 +12,19 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from attnlab.configuration.options import Finding, OptionError, option
+from attnlab.configuration.options import Finding, option
 from attnlab.generators.base import AbstractGenerator, Draw
 from attnlab.generators.chain import (
-    check_distribution,
+    check_first_states,
     check_table,
     closed_classes,
     is_stationary_chain,
     long_run_distribution,
     normalise,
+    numbered_states,
 )
-from attnlab.generators.vocabulary import (
-    Outline,
-    RuleTable,
-    Vocabulary,
-    lines_latex,
-    matrix_latex,
-    read_symbols,
-)
+from attnlab.generators.display import Outline, RuleTable, lines_latex, matrix_latex
+from attnlab.generators.vocabulary import Vocabulary, read_symbols
 
 MOST_STATES, MOST_SYMBOLS = 12, 12
 # A larger matrix is not readable in a formula.
@@ -166,10 +161,6 @@ def _outline(states: tuple[str, ...], symbols: tuple[str, ...]) -> Outline:
     )
 
 
-def _numbered_states(count: int) -> tuple[str, ...]:
-    return tuple(f"state {number}" for number in range(1, count + 1))
-
-
 @dataclasses.dataclass(frozen=True)
 class HiddenChain(AbstractHiddenChain):
     """A hidden Markov process with your own table.
@@ -204,11 +195,7 @@ class HiddenChain(AbstractHiddenChain):
     def __post_init__(self):
         super().__post_init__()
         size = read_symbols(self.symbols, MOST_SYMBOLS).size
-        states = len(self.initial) if isinstance(self.initial, tuple) else 0
-        if not 1 <= states <= MOST_STATES:
-            problem = f"not 1 to {MOST_STATES} hidden states"
-            raise OptionError("initial", self.initial, problem, "Give one probability per state")
-        check_distribution("initial", self.initial, states)
+        states = check_first_states(self.initial, MOST_STATES)
         check_table("table", self.table, states, size * states)
 
     @property
@@ -218,14 +205,14 @@ class HiddenChain(AbstractHiddenChain):
 
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
-        states = _numbered_states(len(values.get("initial", cls.initial)))
+        states = numbered_states(len(values.get("initial", cls.initial)))
         if name == "initial":
             return Outline("position", ("start",), "hidden states", states, "states", MOST_STATES)
         return _outline(states, read_symbols(values["symbols"], MOST_SYMBOLS).symbols)
 
     @property
     def hidden_states(self) -> tuple[str, ...]:
-        return _numbered_states(len(self.initial))
+        return numbered_states(len(self.initial))
 
     @property
     def transitions(self) -> Transitions:

@@ -9,22 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.configuration.options import OptionError, option
+from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.chain import (
-    check_distribution,
+    check_first_states,
     check_table,
     is_stationary_chain,
     normalise,
+    numbered_states,
 )
-from attnlab.generators.vocabulary import (
-    Outline,
-    RuleTable,
-    Vocabulary,
-    lines_latex,
-    matrix_latex,
-    vector_latex,
-)
+from attnlab.generators.display import Outline, RuleTable, lines_latex, matrix_latex, vector_latex
+from attnlab.generators.vocabulary import Vocabulary
 
 _MOODS = Vocabulary(symbols=("😊", "😐", "😢"), names=("glad", "calm", "sad"))
 _MOST_STATES = 6
@@ -63,18 +58,13 @@ class HiddenMarkov(AbstractGenerator):
 
     def __post_init__(self):
         super().__post_init__()
-        states = len(self.initial) if isinstance(self.initial, tuple) else 0
-        if not 1 <= states <= _MOST_STATES:
-            problem = f"not 1 to {_MOST_STATES} hidden states"
-            raise OptionError("initial", self.initial, problem, "Give one probability per state")
-        check_distribution("initial", self.initial, states)
+        states = check_first_states(self.initial, _MOST_STATES)
         check_table("moving", self.moving, states, states)
         check_table("showing", self.showing, states, self.vocabulary.size)
 
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
-        initial = values.get("initial", cls.initial)
-        states = tuple(f"state {number}" for number in range(1, len(initial) + 1))
+        states = numbered_states(len(values.get("initial", cls.initial)))
         if name == "initial":
             return Outline("", ("day 1",), "hidden states", states, "states", _MOST_STATES)
         if name == "moving":
@@ -84,7 +74,7 @@ class HiddenMarkov(AbstractGenerator):
 
     @property
     def hidden_states(self) -> tuple[str, ...]:
-        return tuple(f"state {number}" for number in range(1, len(self.initial) + 1))
+        return numbered_states(len(self.initial))
 
     @property
     def formula(self) -> str:

@@ -13,7 +13,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator, Draw
-from attnlab.generators.vocabulary import Vocabulary, first_letters, lines_latex
+from attnlab.generators.display import lines_latex
+from attnlab.generators.vocabulary import Vocabulary, first_letters
 
 _PRIORS = {
     "dirichlet": "independent rows",
@@ -193,7 +194,9 @@ class InContextMarkov(AbstractGenerator):
         if prior == "rows-equal":
             counts = jnp.broadcast_to(counts.sum(axis=0), counts.shape)
         if prior == "doubly-stochastic":
-            moves = counts[jnp.arange(self.k)[:, None], _circulant(self.k)].sum(axis=0)
+            rows = np.arange(self.k)[:, None]
+            # Row i has its shift s in column i + s.
+            moves = counts[rows, (rows.T + rows) % self.k].sum(axis=0)
             counts = moves[_shifts(self.k)]
         return jnp.log((counts + self.alpha) / (counts + self.alpha).sum(axis=1, keepdims=True))
 
@@ -266,11 +269,6 @@ class InContextMarkov(AbstractGenerator):
 def _shifts(k: int) -> Int[np.ndarray, "row column"]:
     """Return (column - row) mod k: which entry of the first row a circulant table has."""
     return (np.arange(k)[None, :] - np.arange(k)[:, None]) % k
-
-
-def _circulant(k: int) -> Int[np.ndarray, "row shift"]:
-    """Return (row + shift) mod k, the column that is `shift` places after the diagonal."""
-    return (np.arange(k)[None, :] + np.arange(k)[:, None]) % k
 
 
 @functools.lru_cache(maxsize=16)

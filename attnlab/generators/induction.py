@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import Finding, OptionError, option
 from attnlab.generators.base import AbstractGenerator, Draw
-from attnlab.generators.vocabulary import Vocabulary, first_letters, lines_latex
+from attnlab.generators.display import lines_latex
+from attnlab.generators.vocabulary import Vocabulary, first_letters
 
 _REPEATS = {
     "period": "a random beginning is repeated; its length is drawn for each sequence, from a "

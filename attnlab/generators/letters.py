@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import math
-import string
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -12,8 +11,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import OptionError, option
+from attnlab.generators.display import lines_latex
 from attnlab.generators.tasks import AbstractTask, TaskBelief, noise_option
-from attnlab.generators.vocabulary import Vocabulary, lines_latex
+from attnlab.generators.vocabulary import Vocabulary, first_letters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +32,7 @@ class AbstractLetters(AbstractTask):
     @property
     def vocabulary(self) -> Vocabulary:
         """Return the first letters of the alphabet."""
-        return _alphabet(self.letters)
+        return first_letters(self.letters)
 
     @property
     def spelling(self) -> str:
@@ -53,6 +53,16 @@ class AbstractLetters(AbstractTask):
     def source_log_probs(self, belief: TaskBelief) -> Float[Array, " vocab"]:
         return jnp.full(self.letters, -math.log(self.letters))
 
+    def taken_from(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        """Return the place in the source that each target token is taken from."""
+        return jnp.arange(source.size)
+
+    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        return source[self.taken_from(source)]
+
+    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
+        return self.taken_from(source)[:, None] == jnp.arange(source.size)[None]
+
     def draw_source(self, key: Key[Array, ""]) -> Int[Array, " source"]:
         return jr.randint(key, (self.source_length,), 0, self.letters)
 
@@ -67,12 +77,6 @@ class Copy(AbstractLetters):
 
     def rule_in_words(self, length: int) -> str:
         return f"Write the {self.source_length} letters again, in the same order."
-
-    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
-        return source
-
-    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
-        return jnp.eye(source.size, dtype=bool)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,11 +93,8 @@ class Reverse(AbstractLetters):
     def rule_in_words(self, length: int) -> str:
         return f"Write the {self.source_length} letters backwards."
 
-    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
-        return source[::-1]
-
-    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
-        return jnp.eye(source.size, dtype=bool)[::-1]
+    def taken_from(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        return jnp.arange(source.size)[::-1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,11 +131,8 @@ class Shift(AbstractLetters):
         last = "the last one comes" if self.places == 1 else f"the last {self.places} come"
         return f"Write the {self.source_length} letters again, but {last} first."
 
-    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
-        return jnp.roll(source, self.places)
-
-    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
-        return jnp.roll(jnp.eye(source.size, dtype=bool), self.places, axis=0)
+    def taken_from(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        return jnp.roll(jnp.arange(source.size), self.places)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,12 +157,6 @@ class Sort(AbstractLetters):
 
     def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
         return jnp.sort(source)[:, None] == source[None, :]
-
-
-@functools.lru_cache(maxsize=32)
-def _alphabet(letters: int) -> Vocabulary:
-    symbols = tuple(string.ascii_lowercase[:letters])
-    return Vocabulary(symbols=symbols, names=symbols)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,12 +196,9 @@ class Translate(AbstractLetters):
 
     def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
         table = jnp.asarray(_table(self.letters, self.table_seed))
-        return table[source[self._taken_from(source)]]
+        return table[source[self.taken_from(source)]]
 
-    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
-        return self._taken_from(source)[:, None] == jnp.arange(source.size)[None]
-
-    def _taken_from(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+    def taken_from(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
         place = jnp.arange(source.size)
         first = place // 2 * 2
         is_whole = first + 1 < source.size

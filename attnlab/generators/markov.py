@@ -11,15 +11,8 @@ from jaxtyping import Array, Float, Int
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.chain import check_distribution, check_table, is_stationary_chain
-from attnlab.generators.vocabulary import (
-    WEATHER,
-    Outline,
-    RuleTable,
-    Vocabulary,
-    lines_latex,
-    matrix_latex,
-    vector_latex,
-)
+from attnlab.generators.display import Outline, RuleTable, lines_latex, matrix_latex, vector_latex
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 INITIAL = (0.3, 0.4, 0.3)
 TRANSITION = ((0.6, 0.3, 0.1), (0.3, 0.4, 0.3), (0.2, 0.3, 0.5))

@@ -8,7 +8,8 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
-from attnlab.generators.vocabulary import Vocabulary, lines_latex
+from attnlab.generators.display import lines_latex
+from attnlab.generators.vocabulary import Vocabulary
 
 # The tokens of an equation: a, b, =, c.
 _EQUATION = 4

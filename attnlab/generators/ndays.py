@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import Finding, option
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.display import lines_latex
 from attnlab.generators.stream import (
     StreamBelief,
     hidden_past,
@@ -20,7 +21,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.generators.vocabulary import WEATHER, Vocabulary, lines_latex
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 
 class NDaysBelief(NamedTuple):

@@ -13,16 +13,9 @@ from jaxtyping import Array, Float, Int
 from attnlab.configuration.number_text import show_positions
 from attnlab.configuration.options import Finding, OptionError, option
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.display import Outline, RuleTable, lines_latex, matrix_latex, vector_latex
 from attnlab.generators.markov import INITIAL, TRANSITION
-from attnlab.generators.vocabulary import (
-    WEATHER,
-    Outline,
-    RuleTable,
-    Vocabulary,
-    lines_latex,
-    matrix_latex,
-    vector_latex,
-)
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 _MOST_DAYS = 4
 _HORIZON = 10
@@ -139,21 +132,16 @@ class Recall(AbstractGenerator):
     def formula(self) -> str:
         recalled = r",\ ".join(rf"x_{{{day}}}" for day in self.days)
         independent = r",\ ".join(str(day) for day in self.independent_days)
+        first, last = self.hidden + 1, self.horizon
+        shown = f"day {last}" if first == last else f"days {first} to {last}"
         return lines_latex(
             r"x_t = \text{weather of day } t",
             rf"x_{{{self.horizon + 1}}} \sim \text{{table}}\,[{recalled}]",
             rf"x_t \sim {vector_latex(INITIAL)} \quad \text{{for }} t = {independent}",
             r"x_t \sim P_{x_{t-1}} \quad \text{on other days}",
             rf"P = {matrix_latex(TRANSITION)}",
-            *self._visible_latex(),
+            *([rf"\text{{visible: {shown} of {last}}}"] if self.hidden else []),
         )
-
-    def _visible_latex(self) -> tuple[str, ...]:
-        if not self.hidden:
-            return ()
-        first, last = self.hidden + 1, self.horizon
-        shown = f"day {last}" if first == last else f"days {first} to {last}"
-        return (rf"\text{{visible: {shown} of {last}}}",)
 
     @property
     def tables(self) -> tuple[RuleTable, ...]:

@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator, Draw
-from attnlab.generators.vocabulary import Vocabulary, lines_latex
+from attnlab.generators.display import lines_latex
+from attnlab.generators.vocabulary import Vocabulary
 
 _GAP = "·"
 
@@ -95,9 +96,6 @@ class RecallPairs(AbstractGenerator):
             "When a key comes again, its value follows."
         )
 
-    def has_loss_mask(self) -> bool:
-        return True
-
     def loss_mask(self, tokens: Int[Array, " positions"]) -> Bool[Array, " positions"]:
         after_key = jnp.append(False, tokens[:-1] < self.keys)
         return after_key & (jnp.arange(tokens.size) > 2 * self.pairs)
@@ -122,13 +120,11 @@ class RecallPairs(AbstractGenerator):
         # The second: the value of the key, any value if it is new, or the rest of a gap.
         after_gap = belief.last == self.keys + self.values
         any_value = jnp.full(self.values, 1 / self.values)
-        value = jnp.where(in_pairs, any_value, self._asked_value(belief))
+        known_value = belief.values[jnp.clip(belief.last, 0, self.keys - 1)]
+        is_known = (jnp.arange(self.values) == known_value).astype(float)
+        value = jnp.where(in_pairs, any_value, is_known)
         second = self._law(0.0 * keys, jnp.where(after_gap, 0, value), jnp.float32(after_gap))
         return jnp.log(jnp.where(is_second, second, first))
-
-    def _asked_value(self, belief: PairsSeen) -> Float[Array, " values"]:
-        asked = belief.values[jnp.clip(belief.last, 0, self.keys - 1)]
-        return (jnp.arange(self.values) == asked).astype(float)
 
     def _law(self, keys, values, gap) -> Float[Array, " vocab"]:
         return jnp.concatenate([keys, values, jnp.atleast_1d(gap)])

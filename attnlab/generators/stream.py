@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.options import Finding
 from attnlab.generators.base import Shared
-from attnlab.generators.interruption import check_in
 
 # The iteration stops when no window's probability changes by a larger share in a round; the
 # conditional probabilities then have about the precision of float32.

@@ -232,7 +232,8 @@ def read_source(task: AbstractTask, text: str) -> Int[np.ndarray, " source"]:
         raise OptionError(name, text, problem, f"Choose another {thing} in its place")
     expected = task.source_length
     if len(tokens) != expected:
-        problem = f"{_counted(len(tokens), thing)}, but a source has {expected}"
+        many = "" if len(tokens) == 1 else "s"
+        problem = f"{len(tokens)} {thing}{many}, but a source has {expected}"
         change = f"Remove {len(tokens) - expected}"
         if len(tokens) < expected:
             change = f"Add {expected - len(tokens)}"
@@ -250,7 +251,3 @@ def write_source(task: AbstractTask, tokens: Iterable[SupportsInt]) -> str:
     symbols = task.vocabulary.symbols
     between = " " if max(map(len, symbols)) > 1 else ""
     return between.join(symbols[int(token)] for token in tokens)
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

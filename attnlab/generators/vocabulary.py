@@ -1,4 +1,4 @@
-"""Symbols of a process, and the tables of its rule for display."""
+"""Symbols of a process."""
 
 import dataclasses
 import functools
@@ -7,7 +7,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, SupportsInt
+from typing import SupportsInt
 
 from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.configuration.visible_text import invisible_letters, normal
@@ -160,6 +160,7 @@ def _merge(one: str, other: str) -> bool:
 _LETTERS = string.ascii_letters + string.digits + "#&"
 
 
+@functools.lru_cache(maxsize=64)
 def first_letters(count: int) -> Vocabulary:
     """Return the first of 64 symbols: a to z, A to Z, 0 to 9, # and &.
 
@@ -171,44 +172,3 @@ def first_letters(count: int) -> Vocabulary:
 
 
 WEATHER = Vocabulary(symbols=("🌧️", "☁️", "☀️"), names=("rain", "cloud", "sun"))
-
-
-class Outline(NamedTuple):
-    """The titles and names of a table's rows and columns.
-
-    The names come from the process's option `named_by`. A table with `most_columns` may have any
-    number of columns up to `most_columns`. `parts` are the names of groups of equally many columns,
-    each of which is edited as a separate table.
-    """
-
-    row_title: str
-    rows: tuple[str, ...]
-    column_title: str
-    columns: tuple[str, ...]
-    named_by: str = "symbols"
-    most_columns: int | None = None
-    parts: tuple[str, ...] = ()
-
-
-class RuleTable(NamedTuple):
-    """Probabilities of the columns, given the row."""
-
-    name: str
-    outline: Outline
-    probs: tuple[tuple[float, ...], ...]
-
-
-def vector_latex(numbers: Sequence[float]) -> str:
-    """Return a vector such as (0.3, 0.7) in LaTeX."""
-    return "(" + ",\\ ".join(f"{number:.4g}" for number in numbers) + ")"
-
-
-def matrix_latex(rows: Sequence[Sequence[float]]) -> str:
-    """Return a matrix in round brackets in LaTeX."""
-    lines = r" \\ ".join(" & ".join(f"{number:.4g}" for number in row) for row in rows)
-    return rf"\begin{{pmatrix}} {lines} \end{{pmatrix}}"
-
-
-def lines_latex(*lines: str) -> str:
-    """Return formulas in LaTeX, one below the other."""
-    return r"\begin{gathered} " + r" \\[2pt] ".join(lines) + r" \end{gathered}"

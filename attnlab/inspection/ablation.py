@@ -1,24 +1,44 @@
-"""The effect of each head on the predictions, measured by replacing its attention pattern."""
+"""The effect of each head on the predictions: its pattern is replaced, or a path into it is cut."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.numerics import fixed_numerics
+from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractTask, loss_mask_of
-from attnlab.generators.interruption import check_in
 from attnlab.inspection.predictions import probs_by_query
 from attnlab.inspection.strategies import References, expected_loss
 from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edited
+from attnlab.models.composition import INPUTS, logits_without_path
 from attnlab.models.inside import heads_of, in_proportion, mean_trace, removed, uniform
-from attnlab.training.evaluation import LossByPosition, outcomes, safe_variance
+from attnlab.models.transformer import Transformer
+from attnlab.optimum.sequences import Estimate, mean_and_error
+from attnlab.training.evaluation import (
+    LossByPosition,
+    evaluation_block,
+    outcomes,
+    safe_variance,
+)
 
 # Number of sequences for the mean pattern.
 _SEQUENCES = 2_000
+# The patterns that may replace the pattern of a head.
+REMOVED, UNIFORM, MEAN, TRUTH, ALIGNMENT, FROZEN = (
+    "removed",
+    "uniform",
+    "mean",
+    "truth",
+    "alignment",
+    "frozen",
+)
 
 Pattern = Float[Array, "query key"] | TrueAlignment
 
@@ -32,15 +52,13 @@ class Effect(NamedTuple):
     """
 
     nll: float
-    nll_change: float
-    nll_change_stderr: float
+    nll_change: Estimate
     accuracy: float
-    accuracy_change: float
-    accuracy_change_stderr: float
+    accuracy_change: Estimate
 
 
 class Ablation(NamedTuple):
-    """The effect of replacing the pattern of one head by the one named `by` in `REPLACEMENTS`.
+    """The effect of replacing the pattern of one head by the one named `by`: see `replacements`.
 
     `layer` and `head` count from 0; `kind` is the kind of the head's `AttentionMap`.
     """
@@ -51,45 +69,28 @@ class Ablation(NamedTuple):
     effect: Effect
     kind: str = "self"
 
-
-class _Known(NamedTuple):
-    mask: Bool[Array, "query key"]
-    mean: Pattern
-    truth: Pattern | None = None
-    alignment: TrueAlignment | None = None
-    earlier: Pattern | None = None
-
-
-REMOVED, MEAN, TRUTH, ALIGNMENT, FROZEN = "removed", "mean", "truth", "alignment", "frozen"
-# The patterns that may replace the pattern of a head.
-REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
-    {
-        REMOVED: lambda known: removed(known.mask),
-        "uniform": lambda known: uniform(known.mask),
-        MEAN: lambda known: known.mean,
-        TRUTH: lambda known: in_proportion(known.mask, known.truth),
-        ALIGNMENT: lambda known: known.alignment,
-        FROZEN: lambda known: known.earlier,
-    }
-)
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Kind, layer and head."""
+        return self.kind, self.layer, self.head
 
 
 def replacements(*, has_earlier: bool, is_task: bool = False) -> tuple[str, ...]:
-    """Return the names of the available `REPLACEMENTS`, with or without an earlier model.
+    """Return the names of the patterns that may replace a head's, in the order of `ablations`.
 
-    A task has `alignment` instead of `truth`.
+    `removed` sets the head's output to 0, `uniform` is equal attention to all unmasked keys, and
+    `mean` its mean pattern over the test sequences. `truth` is in proportion to the true
+    dependence; a task has `alignment` instead, its true alignment. `frozen` is the mean pattern of
+    an earlier model.
     """
-    left_out = {TRUTH if is_task else ALIGNMENT} | (set() if has_earlier else {FROZEN})
-    return tuple(name for name in REPLACEMENTS if name not in left_out)
+    known = (REMOVED, UNIFORM, MEAN, ALIGNMENT if is_task else TRUTH)
+    return (*known, FROZEN) if has_earlier else known
 
 
-def removals(found: Iterable[Ablation]) -> dict[tuple[int, int], Effect]:
-    """Return the effect of removing each head, by (layer, head), the most costly in loss first.
-
-    `found` must contain heads of one kind only.
-    """
-    removed = {(each.layer, each.head): each.effect for each in found if each.by == REMOVED}
-    return dict(sorted(removed.items(), key=lambda item: item[1].nll_change, reverse=True))
+def removals(found: Iterable[Ablation]) -> dict[tuple[str, int, int], Effect]:
+    """Return the effect of removing each head, by kind, layer and head; the most costly first."""
+    removed = {each.place: each.effect for each in found if each.by == REMOVED}
+    return dict(sorted(removed.items(), key=lambda item: item[1].nll_change.value, reverse=True))
 
 
 @fixed_numerics()
@@ -124,7 +125,7 @@ def ablations(
     task: AbstractTask | None = None,
     loss_mask: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Iterator[tuple[Ablation, ...]]:
-    """Apply each of `REPLACEMENTS` to every head in turn; yield all results so far after each.
+    """Apply each of `replacements` to every head in turn; yield all results so far after each.
 
     `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
     pattern is over test sequences. `earlier` is the model at an earlier training step: its mean
@@ -141,24 +142,27 @@ def ablations(
     before = outcomes(model, sequences, readout=readout, loss_mask=loss_mask)
     for place, head in heads_of(trace):
         attention = trace.attention[place]
-        mask = jnp.asarray(attention.mask)
-        known = _Known(
-            mask,
-            jnp.asarray(attention.pattern[head]),
-            None if truth is None else jnp.asarray(truth),
-            None if task is None else TrueAlignment(task, mask),
-            None if before_it is None else jnp.asarray(before_it.attention[place].pattern[head]),
-        )
-        for name in replacements(has_earlier=earlier is not None, is_task=task is not None):
-            if name == ALIGNMENT and not can_align(attention):
-                continue
+        patterns = _patterns(attention, head)
+        if task is None:
+            patterns[TRUTH] = in_proportion(jnp.asarray(attention.mask), jnp.asarray(truth))
+        elif can_align(attention):
+            patterns[ALIGNMENT] = TrueAlignment(task, jnp.asarray(attention.mask))
+        if before_it is not None:
+            patterns[FROZEN] = jnp.asarray(before_it.attention[place].pattern[head])
+        for name, pattern in patterns.items():
             check_in()
-            pattern = REPLACEMENTS[name](known)
-            edit = _edit(attention, head, pattern)
-            after = outcomes(edited(model, edit), sequences, readout=readout, loss_mask=loss_mask)
+            changed = edited(model, _edit(attention, head, pattern))
+            after = outcomes(changed, sequences, readout=readout, loss_mask=loss_mask)
             effect = _effect(before, after)
             found.append(Ablation(attention.layer, head, name, effect, attention.kind))
             yield tuple(found)
+
+
+def _patterns(attention: AttentionMap, head: int) -> dict[str, Pattern]:
+    """Return the replacements that follow from the map of the head alone."""
+    mask = jnp.asarray(attention.mask)
+    mean = jnp.asarray(attention.pattern[head])
+    return {REMOVED: removed(mask), UNIFORM: uniform(mask), MEAN: mean}
 
 
 def _edit(attention: AttentionMap, head: int, pattern: Pattern) -> Edit:
@@ -168,6 +172,23 @@ def _edit(attention: AttentionMap, head: int, pattern: Pattern) -> Edit:
         jnp.int32(head),
         pattern if callable(pattern) else jnp.asarray(pattern, jnp.float32),
         attention.kind,
+    )
+
+
+def can_align(attention: AttentionMap) -> bool:
+    """Return whether a head's queries are target tokens, with source tokens among its keys."""
+    return bool(attention.mask[-1, 0])
+
+
+def _effect(before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]) -> Effect:
+    (nll, right), changes = after, np.subtract(after, before)
+    nll_change, (right_change, error) = map(mean_and_error, changes)
+    least = float(np.sqrt(safe_variance(0.0, right.size) / right.size))
+    return Effect(
+        float(nll.mean()),
+        nll_change,
+        float(right.mean()),
+        Estimate(right_change, max(error, least)),
     )
 
 
@@ -183,37 +204,76 @@ def ablated_loss(
         references: The sequences and their exact predictions.
         model: A model with self-attention.
         heads: Layer and head of each, counted from 0. Without any, nothing is replaced.
-        by: `removed` sets the head's output to 0. `mean` gives it its mean pattern over the same
-            sequences, and `uniform` equal attention to all unmasked keys.
+        by: `removed`, `uniform` or `mean`, as in `replacements`; the mean is over the same
+            sequences.
     """
     visible = references.sequences[:, :-1]
-    attention = mean_trace(model, visible).attention
     edits = [
-        _edit(found, head, REPLACEMENTS[by](_Known(found.mask, jnp.asarray(found.pattern[head]))))
-        for found in attention
+        _edit(found, head, _patterns(found, head)[by])
+        for found in mean_trace(model, visible).attention
         for head in range(len(found.pattern))
         if (found.layer, head) in heads
     ]
     return expected_loss(references, probs_by_query(edited(model, *edits), visible))
 
 
-def can_align(attention: AttentionMap) -> bool:
-    """Return whether a head's queries are target tokens, with source tokens among its keys."""
-    return bool(attention.mask[-1, 0])
+class PathCut(NamedTuple):
+    """The change of the expected loss in nats after cutting one path.
+
+    The path is from the head `writer` of the layer below, counted from 0, into the `query`, `key`
+    or `value` of a head. The error is that of the mean difference over the same sequences.
+    """
+
+    writer: int
+    into: str
+    change: Estimate
 
 
-def _effect(before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]) -> Effect:
-    (nll, right), (nll_change, right_change) = after, np.subtract(after, before)
-    least = np.sqrt(safe_variance(0.0, right.size) / right.size)
-    return Effect(
-        nll=float(nll.mean()),
-        nll_change=float(nll_change.mean()),
-        nll_change_stderr=_stderr(nll_change),
-        accuracy=float(right.mean()),
-        accuracy_change=float(right_change.mean()),
-        accuracy_change_stderr=max(_stderr(right_change), float(least)),
+@fixed_numerics()
+def path_cuts(
+    references: References, model: AbstractModel, *, layer: int, head: int
+) -> tuple[PathCut, ...] | None:
+    """Cut each path from a head of the layer below into one head.
+
+    Args:
+        references: The sequences and their exact predictions.
+        model: The model.
+        layer: Layer of the head that reads, counted from 0; the first layer reads no head.
+        head: The head in that layer, counted from 0.
+
+    Returns:
+        The change of each writer and input, or None for other families, and for layers whose
+        outputs are not added to their input.
+
+    Raises:
+        OptionError: If there is no layer below.
+    """
+    if not isinstance(model, Transformer) or not model.logits_are_a_sum:
+        return None
+    if not 0 < layer < len(model.layers):
+        remedy = f"Choose a layer from 1 to {len(model.layers) - 1}, counted from 0"
+        raise OptionError("layer", layer, "it has no layer of heads below", remedy)
+    sequences, exact = jnp.asarray(references.sequences[:, :-1]), references.probs[-1]
+
+    def losses(writer: int, cut: np.ndarray) -> np.ndarray:
+        found = _log_probs(model, sequences, layer, jnp.int32(head), jnp.int32(writer), cut)
+        each = -(exact * np.asarray(found, np.float64)).sum(axis=-1)
+        return each.mean(axis=1, where=references.counted)
+
+    whole = losses(0, np.zeros(len(INPUTS), bool))
+    return tuple(
+        PathCut(writer, into, mean_and_error(losses(writer, np.array(INPUTS) == into) - whole))
+        for writer in range(model.options.heads)
+        for into in INPUTS
     )
 
 
-def _stderr(differences: Float[np.ndarray, " size"]) -> float:
-    return float(differences.std(ddof=1) / np.sqrt(differences.size))
+@eqx.filter_jit
+def _log_probs(model, sequences, layer, reader, writer, cut):
+    cut = jnp.asarray(cut)
+    of = partial(logits_without_path, model, layer=layer, reader=reader, writer=writer, cut=cut)
+    return jax.lax.map(
+        lambda tokens: jax.nn.log_softmax(of(tokens)),
+        sequences,
+        batch_size=evaluation_block(sequences.shape[1]),
+    )

@@ -1,10 +1,11 @@
 """The next change to try after a run that fell short of what can be learned."""
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import default_of, options_of
+from attnlab.configuration.options import default_of, options_of, present
 from attnlab.inspection.strategies import has_references
 from attnlab.inspection.what_happened import (
     DIVERGES,
@@ -18,13 +19,19 @@ from attnlab.inspection.what_happened import (
 from attnlab.models import AbstractModelOptions, LinearOptions, TransformerOptions
 from attnlab.positions import Learned, Scalar
 from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
 
-# Times as many steps, a fraction of the learning rate, and the least batch instead of a full one.
+# Times as many steps, a fraction of the learning rate (at most the default rate), and the least
+# batch instead of a full one.
 _LONGER, _SLOWER, _BATCH = 4, 0.1, 256
 # From this share on that the best linear predictor learns, an MLP has hardly anything to add.
 _NEARLY_LINEAR = 0.97
+# If a model that only adds up learned a share this near to that, its start does not hold it back.
+_NEAR = 0.1
 # A share of attention below which more heads may help, and the most heads that are proposed.
 _SCATTERED, _MOST_HEADS = 0.8, 8
+# Sizes that are smaller in other families than in a transformer.
+_SIZES = ("d_attn", "d_model")
 
 
 class Advice(NamedTuple):
@@ -67,76 +74,87 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         experiment.model,
         experiment.generator.position_word,
     )
+    start, slow = {}, []
+    if getattr(model, "initialisation", "") == "published":
+        start["initialisation"] = "scaled"
+        slow.append("large initial weights")
+    if isinstance(getattr(model, "position", None), Scalar):
+        start["position"] = Learned()
+        slow.append("scalar positions")
+    reason = f"{' and '.join(slow).capitalize()} slow learning."
+    what = "learned positions" if "position" in start else "scaled initial weights"
+    only_adds = adds_up(model) or isinstance(model, LinearOptions)
+    linear = math.inf if happened.linear is None else happened.linear
+    most = int(options_of(training)["steps"].bounds[1])
+    falls = happened.problem == STILL_FALLING and training.steps < most
+    has_other = falls or linear < _NEARLY_LINEAR
+    is_limited = only_adds and has_other and abs(present(happened.learned) - linear) < _NEAR
+    last: dict[str, Any] = {}
+    other = f"Only the prediction of the last {word} is tested, but this loss also trains others."
     if not experiment.generator.has_loss_mask() and _trains_something_else(experiment):
-        mask = {"mask": "causal"} if getattr(model, "mask", "") == "published" else {}
+        last = {"loss": "last", "readout": "last"}
+        if getattr(model, "mask", "") == "published":
+            start["mask"] = "causal"
+    if last and not is_limited:
         yield Advice(
             f"last {word} only",
-            f"Train the last {word} only",
-            f"Only the prediction of the last {word} is tested, but this loss also trains others.",
-            _changed(experiment, mask, loss="last", readout="last"),
+            f"Train the last {word} only" + f", with {what}" * bool(slow),
+            other + f" {reason}" * bool(slow),
+            _changed(experiment, start, **last),
         )
     if happened.problem == DIVERGES:
-        rate = max(
-            _SLOWER * training.learning_rate, options_of(training)["learning_rate"].bounds[0]
-        )
+        rate = min(_SLOWER * training.learning_rate, default_of(Training, "learning_rate"))
+        rate = max(rate, options_of(training)["learning_rate"].bounds[0])
         yield Advice(
             f"learning rate {rate:.2g}",
             f"Train with learning rate {rate:.2g}",
             "Training made the loss worse: its steps are too large.",
             _changed(experiment, learning_rate=float(f"{rate:.2g}")),
         )
-    start, reasons = {}, []
-    if getattr(model, "initialisation", "") == "published":
-        start["initialisation"] = "scaled"
-        reasons.append("Large initial weights take many steps to unlearn.")
-    if isinstance(getattr(model, "position", None), Scalar):
-        start["position"] = Learned()
-        reasons.append("A single number hardly distinguishes positions.")
-    if start:
-        what = "learned positions" if "position" in start else "scaled initial weights"
-        yield Advice(what, f"Train with {what}", " ".join(reasons), _changed(experiment, start))
-    if training.data == "fixed" and (happened.problem == OVERFITS or training.batch_mode == "full"):
-        memorises = "The model memorises its training sequences. Fresh ones never repeat."
-        whole = "Every step uses the same sequences. Fresh ones show more of the rule."
-        batches: dict[str, Any] = {}
-        if training.batch_mode == "full":
-            batches = {"batch_mode": "minibatch", "batch": max(_BATCH, training.batch)}
+    if slow and not is_limited:
+        yield Advice(what, f"Train with {what}", reason, _changed(experiment, start))
+    if training.data == "fixed" and happened.problem == OVERFITS:
         yield Advice(
             "fresh sequences",
             "Train on fresh sequences",
-            memorises if happened.problem == OVERFITS else whole,
-            _changed(experiment, data="fresh", split="independent", **batches),
+            "The model memorises its training sequences. Fresh ones never repeat.",
+            _changed(experiment, **_fresh(training)),
         )
-    only_adds = adds_up(model) or isinstance(model, LinearOptions)
     is_transformer = isinstance(model, TransformerOptions)
     if has_references(experiment.generator) and (
         only_adds or (is_transformer and model.layers == 1)
     ):
-        yield Advice(
+        yield _transformer(
+            experiment,
             "two layers",
-            "Train a transformer with two layers",
             "Each sequence has its own rule. A second layer can look up what the first one found.",
-            dataclasses.replace(experiment, model=_as_transformer(model, layers=2)),
+            layers=2,
         )
-    if happened.problem == STILL_FALLING and not (only_adds and is_like_linear(happened)):
-        most = int(options_of(training)["steps"].bounds[1])
+    if falls and not (only_adds and is_like_linear(happened)):
         steps = min(_LONGER * training.steps, most)
+        options, why = _for_steps(training, steps)
         yield Advice(
             f"{steps:,} steps",
             f"Train for {steps:,} steps",
-            "The loss was still falling at the end.",
-            _changed(experiment, steps=steps),
+            f"The loss was still falling at the end.{why}",
+            _changed(experiment, **options),
         )
     if only_adds and (happened.linear is None or happened.linear < _NEARLY_LINEAR):
-        yield Advice(
-            "transformer",
-            "Train a transformer with an MLP",
-            "This model adds up what each token says. An MLP can combine several tokens.",
-            dataclasses.replace(
-                experiment,
-                model=_as_transformer(model, mlp_width=default_of(TransformerOptions, "mlp_width")),
-            ),
+        part, why = "an MLP", "An MLP can combine several tokens."
+        # Transformers have a single way to draw initial weights.
+        start.pop("initialisation", None)
+        start["position"] = Learned()
+        if getattr(model, "position", Learned()) != Learned():
+            part = f"{part} and learned positions"
+            why = f"{why} Learned positions give each {word} its own weight."
+        advice = _transformer(
+            _changed(experiment, **last),
+            part,
+            f"This model adds up what each token says. {why}" + f" {other}" * bool(last),
+            mlp_width=default_of(TransformerOptions, "mlp_width"),
+            **start,
         )
+        yield advice._replace(action=advice.action + f", on the last {word} only" * bool(last))
     wanted = len(happened.informative)
     scattered = happened.attended is not None and happened.attended < _SCATTERED
     if isinstance(model, TransformerOptions) and scattered and model.heads < wanted <= _MOST_HEADS:
@@ -146,6 +164,34 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
             f"The prediction depends on {wanted} tokens. One head for each is easiest to learn.",
             _changed(experiment, {"heads": wanted}),
         )
+
+
+def _transformer(experiment: Experiment, part: str, reason: str, **changes: Any) -> Advice:
+    """Return the advice to train a transformer, at least for its usual steps."""
+    before, model = experiment.training.steps, _as_transformer(experiment.model, **changes)
+    steps = max(before, TransformerOptions.usual_training["steps"])
+    options, why = _for_steps(experiment.training, steps)
+    return Advice(
+        "transformer" if "an MLP" in part else part,
+        f"Train a transformer with {part}" + f" for {steps:,} steps" * (steps > before),
+        reason + why,
+        _changed(dataclasses.replace(experiment, model=model), **options),
+    )
+
+
+def _for_steps(training: Training, steps: int) -> tuple[dict[str, Any], str]:
+    """Return the options that train for this many steps, and the reason for fresh sequences."""
+    if training.data == "fresh" or training.split != "independent":
+        return {"steps": steps}, ""
+    return {"steps": steps, **_fresh(training)}, " Fresh sequences keep it from memorising."
+
+
+def _fresh(training: Training) -> dict[str, Any]:
+    """Return the options that replace a fixed training set by fresh sequences."""
+    if training.batch_mode != "full":
+        return {"data": "fresh", "split": "independent"}
+    batch = max(_BATCH, training.batch)
+    return {"data": "fresh", "split": "independent", "batch_mode": "minibatch", "batch": batch}
 
 
 def _trains_something_else(experiment: Experiment) -> bool:
@@ -171,11 +217,11 @@ def _changed(
 
 
 def _as_transformer(model: AbstractModelOptions, **changes: Any) -> TransformerOptions:
-    """Return a transformer with changed options, and the model's own values of all others."""
+    """Return a transformer with changed options.
+
+    Its other options are the model's own, except the sizes of other families, which are smaller.
+    """
     if isinstance(model, TransformerOptions):
         return dataclasses.replace(model, **changes)
-    offered = options_of(TransformerOptions)
-    own = {name: getattr(model, name) for name in options_of(model) if name in offered}
-    if "d_attn" in own:
-        own["d_attn"] = min(own["d_attn"], int(offered["d_attn"].bounds[1]))
-    return TransformerOptions(**{"heads": 1, "mlp_width": 0, **own, **changes})
+    shared = (options_of(TransformerOptions).keys() & options_of(model).keys()) - {*_SIZES}
+    return TransformerOptions(**({name: getattr(model, name) for name in shared} | changes))

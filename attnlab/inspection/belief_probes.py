@@ -22,7 +22,6 @@ from attnlab.inspection.probes import (
     Score,
     Targets,
     activations,
-    joined,
     last_tokens,
     probe,
     score,
@@ -161,23 +160,6 @@ class SiteProbe(NamedTuple):
     untrained: Score
 
 
-class BeliefProbes(NamedTuple):
-    """Probes at every site, and their controls, all scored on the same sequences.
-
-    Attributes:
-        sites: One probe for each site, in the order of computation.
-        all_sites: The probe of the activations of all sites side by side.
-        controls: R² of the same target from what needs no training: see `ProbeSetup`.
-        untrained_all_sites: R² of all sites side by side before training.
-
-    """
-
-    sites: tuple[SiteProbe, ...]
-    all_sites: ProbeResult
-    controls: Mapping[str, Score]
-    untrained_all_sites: Score
-
-
 NEXT_TOKEN, LAST_TOKEN, RECENT, SHUFFLED, BEST = (
     "next-token distribution",
     "last token",
@@ -218,7 +200,7 @@ class ProbeSetup(NamedTuple):
         """Return the score at tokens after pasts that were not fitted; NaN if these are few."""
         new = ~self.repeated
         if new.sum() < _FEWEST:
-            return Score(np.nan, np.nan, np.nan)
+            return Score()
         return score(found.predicted[new][:, None], self.targets[1][new][:, None])
 
 
@@ -246,6 +228,16 @@ def past_numbers(
         # Pasts are equal if the pasts before the last token and the last tokens are.
         numbers.append(np.unique(numbers[-1] * vocab + tokens, return_inverse=True)[1])
     return np.stack(numbers[1:])
+
+
+def distinct_pasts(
+    sequences: Int[np.ndarray, "sequences length"], at: slice = slice(None)
+) -> list[tuple[int, int]]:
+    """Return a sequence and a position, from 0, of each different past that ends in a slice."""
+    numbers, ends = past_numbers(sequences), range(sequences.shape[1])[at]
+    return sorted(
+        (int(row), end) for end in ends for row in np.unique(numbers[end], return_index=True)[1]
+    )
 
 
 def prepare_probes(
@@ -285,14 +277,15 @@ def prepare_probes(
     vocab, rows = process.vocabulary.size, _activations_of(setup, model)
     last = [part[model.sites[-1]] for part in rows]
     shuffled = (np.roll(part, 1, axis=0) for part in setup.targets)
+
+    def score_of_last(count: int) -> Score:
+        tokens = (last_tokens(part.sequences, count, vocab) for part in (train, test))
+        return setup.probe(*tokens).score
+
     controls = {
         NEXT_TOKEN: setup.probe(train.next_probs, test.next_probs).score,
-        **{
-            name: setup.probe(
-                *(last_tokens(part.sequences, count, vocab) for part in (train, test))
-            ).score
-            for name, count in ((LAST_TOKEN, 1), (RECENT, 3))
-        },
+        LAST_TOKEN: score_of_last(1),
+        RECENT: score_of_last(3),
         SHUFFLED: probe(*zip(last, shuffled, strict=True)).score,
     }
     if target == "hidden state":
@@ -316,28 +309,5 @@ def probe_sites(setup: ProbeSetup, model: AbstractModel) -> tuple[SiteProbe, ...
 
 def probe_all_sites(setup: ProbeSetup, model: AbstractModel) -> ProbeResult:
     """Probe the activations of all sites side by side."""
-    return setup.probe(*map(joined, _activations_of(setup, model)))
-
-
-def probe_beliefs(
-    experiment: Experiment,
-    model: AbstractModel,
-    *,
-    target: str = "belief",
-    size: int | None = None,
-) -> BeliefProbes:
-    """Probe a model at every site for the belief of its process, beside the controls.
-
-    Args:
-        experiment: The experiment that the model was trained in.
-        model: The model.
-        target: A name of `TARGETS`.
-        size: Number of sequences to fit, and of others to score; by default `sequences_for`.
-
-    Raises:
-        OptionError: If the process has no hidden states, or the model no sites.
-
-    """
-    setup = prepare_probes(experiment, target, size)
-    trained, untrained = (probe_all_sites(setup, each) for each in (model, build_model(experiment)))
-    return BeliefProbes(probe_sites(setup, model), trained, setup.controls, untrained.score)
+    rows = (np.concatenate([*part.values()], axis=2) for part in _activations_of(setup, model))
+    return setup.probe(*rows)

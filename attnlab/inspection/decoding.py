@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.models import AbstractModel, AbstractSourceModel
@@ -59,47 +59,27 @@ def _of_target(
     model: AbstractModel, source: Int[Array, " source"], count: int, *, unused: bool
 ) -> tuple[NextLogits, Any, Int[Array, " target"]]:
     """Return the first arguments of `draw_tokens` and `search_beam`, for a target of a source."""
-    begun = _begun(model, source, count)
+    begun = Memory(source, ())
+    if isinstance(model, AbstractSourceModel):
+        begun = model.begin(jax.nn.one_hot(source, model.vocab), count)
 
     def next_logits(carried, target, place):
-        logits, memory = _next(model, Memory(begun.read, carried), target, place, unused=unused)
-        return logits, memory.carried
+        if isinstance(model, AbstractSourceModel):
+            # The one-hot row of -1 is zeros.
+            before = jnp.where(place > 0, target[place - 1], -1)
+            memory = Memory(begun.read, carried)
+            logits, memory = model.next(memory, jax.nn.one_hot(before, model.vocab))
+            carried = memory.carried
+        else:
+            visible = jnp.concatenate([source, target[:-1]])
+            logits = model(visible, jnp.array([source.size - 1]) + place)[0][0]
+        if unused:
+            earlier = (jnp.arange(target.size) < place)[:, None]
+            used = earlier & (target[:, None] == jnp.arange(logits.size)[None])
+            logits = jnp.where(used.any(axis=0), -jnp.inf, logits)
+        return logits, carried
 
     return next_logits, begun.carried, jnp.zeros(count, source.dtype)
-
-
-def _begun(model: AbstractModel, source: Int[Array, " source"], count: int) -> Memory:
-    if isinstance(model, AbstractSourceModel):
-        return model.begin(jax.nn.one_hot(source, model.vocab), count)
-    return Memory(source, ())
-
-
-def _next(
-    model: AbstractModel,
-    memory: Memory,
-    target: Int[Array, " target"],
-    place: Int[Array, ""],
-    *,
-    unused: bool,
-) -> tuple[Float[Array, " vocab"], Memory]:
-    """Return the logits of the target token at `place`; with `unused`, -inf for earlier tokens."""
-    if isinstance(model, AbstractSourceModel):
-        # The one-hot row of -1 is zeros.
-        before = jnp.where(place > 0, target[place - 1], -1)
-        logits, memory = model.next(memory, jax.nn.one_hot(before, model.vocab))
-    else:
-        visible = jnp.concatenate([memory.read, target[:-1]])
-        logits = model(visible, jnp.array([memory.read.size - 1]) + place)[0][0]
-    if unused:
-        logits = jnp.where(_laid(target, place, logits.size), -jnp.inf, logits)
-    return logits, memory
-
-
-def _laid(
-    target: Int[Array, " target"], place: Int[Array, ""], vocab: int
-) -> Bool[Array, " vocab"]:
-    before = jnp.arange(target.size) < place
-    return ((target[:, None] == jnp.arange(vocab)[None]) & before[:, None]).any(axis=0)
 
 
 # Ways of decoding: the most probable token each time, a sampled one, or the most probable target

@@ -18,7 +18,7 @@ from attnlab.training.evaluation import evaluation_block
 
 _SEQUENCES = 500
 # The shares of attention that are measured, in this order.
-MEASURES = ("prefix_match", "previous_token", "true_sources")
+SHARES = ("prefix_match", "previous_token", "true_sources")
 
 
 class HeadScore(NamedTuple):
@@ -133,7 +133,7 @@ def _shares(process, model, sequences):
         patterns = [each.pattern for each in trace.attention if each.kind == "self"]
         each = jax.vmap(partial(_share, places))
         if not patterns:
-            return jnp.zeros((0, 0, len(MEASURES)))
+            return jnp.zeros((0, 0, len(SHARES)))
         return jnp.stack([each(pattern) for pattern in patterns])
 
     return jax.lax.map(of_sequence, sequences, batch_size=evaluation_block(sequences.shape[1]))

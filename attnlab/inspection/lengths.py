@@ -17,7 +17,7 @@ from attnlab.inspection.predictions import check_predicts_all
 from attnlab.models import AbstractModel, parameter_count
 from attnlab.models.base import is_parameter
 from attnlab.optimum import FEW_BELIEFS, Best, optimum
-from attnlab.optimum.sequences import mean_and_error, predictives
+from attnlab.optimum.sequences import Estimate, mean_and_error, predictives
 from attnlab.training.evaluation import LossByPosition, loss_of_positions, losses_of_tokens
 from attnlab.training.experiment import Experiment, abstract_state
 from attnlab.training.sources import as_examples
@@ -40,16 +40,15 @@ class LossAtLength(NamedTuple):
         loss: Loss by position, in nats.
         floor: The best possible prediction at the same positions.
         excess: Loss minus that of the exact predictions of the same tokens, in nats: a mean over
-            the positions after the trained length, or over all if there are none.
-        excess_stderr: Its standard error over sequences.
+            the positions after the trained length, or over all if there are none. Its error is
+            over sequences.
     """
 
     length: int
     sequences: int
     loss: LossByPosition
     floor: tuple[Best, ...]
-    excess: float
-    excess_stderr: float
+    excess: Estimate
 
 
 def check_length(experiment: Experiment, length: int) -> None:
@@ -150,5 +149,5 @@ def loss_at_length(
         len(sequences),
         loss,
         tuple(best[position] for position in loss.positions),
-        *mean_and_error(excess[some].mean(axis=1, where=chosen[some])),
+        mean_and_error(excess[some].mean(axis=1, where=chosen[some])),
     )

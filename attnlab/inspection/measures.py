@@ -1,84 +1,219 @@
-"""The measures of a trained model, by name."""
+"""The measures of a trained model, by name.
+
+Each is a function of the model and of `prepare(experiment)` of the experiment that it was trained
+in. It returns None where it is not defined.
+"""
 
 import dataclasses
 import functools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
+import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
+from jaxtyping import Float
 
+from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, present
 from attnlab.configuration.registry import Registry
-from attnlab.generators import InContextMarkov, is_task
-from attnlab.inspection import results
-from attnlab.inspection.belief_probes import ProbeSetup, check_can_probe, prepare_probes
+from attnlab.generators import InContextMarkov, as_task, is_task, loss_mask_of, sample
+from attnlab.inspection.belief_gap import divergence
+from attnlab.inspection.belief_probes import (
+    ProbeSetup,
+    check_can_probe,
+    prepare_probes,
+    probe_all_sites,
+    probe_sites,
+)
+from attnlab.inspection.head_scores import head_scores
 from attnlab.inspection.lengths import check_length, loss_at_length
-from attnlab.inspection.probes import activations
-from attnlab.inspection.retrieval import inference_kl, retrieval_kl
-from attnlab.models import AbstractModel
+from attnlab.inspection.mechanisms import MECHANISMS
+from attnlab.inspection.predictions import check_predicts_all, probs_by_query
+from attnlab.inspection.probes import Score, activations
+from attnlab.inspection.targets import check_targets
+from attnlab.models import AbstractModel, TransformerOptions
 from attnlab.models.sites import site_title
-from attnlab.training.experiment import Experiment, Setup, abstract_state
+from attnlab.optimum import FEW_BELIEFS, optimum
+from attnlab.optimum.sequences import mean_and_error, predictives
+from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.experiment import Experiment, Setup, abstract_state, draw_data
 from attnlab.training.measure import NOT_NEGATIVE, OWN_MEASURES, SHARE, Estimate, Measure
+from attnlab.training.shares import learned_share
+
+# Sequences of the training set that are measured.
+MOST_TRAINING_SEQUENCES = 1_000
+_NEW_SEQUENCES = 500
+# Keeps sequences of new tables apart from a run's own draws, and from those of other measures.
+_DRAW = 6
 
 
-def belief_r2(model: AbstractModel, setup: Setup, site: str | None = None) -> float | None:
-    """Return R² of a linear probe of the exact belief, for activations of one site.
+def _evaluation(model: AbstractModel, setup: Setup, *, by_position: bool = False) -> Evaluation:
+    """Return the test of a model on the test set of its setup."""
+    return evaluate(
+        model,
+        setup.test,
+        readout=setup.experiment.training.readout,
+        loss_mask=setup.loss_mask,
+        exact=setup.exact,
+        by_position=by_position,
+    )
 
-    Args:
-        model: The model.
-        setup: `prepare(experiment)` of the experiment that it was trained in.
-        site: A name from `model.sites`, by default the last one.
 
-    Returns:
-        R² on sequences that the probe was not fitted to; None if the process has no hidden states,
-        or the model has no such site or sees later tokens.
+def accuracy(model: AbstractModel, setup: Setup) -> Estimate:
+    """Return the share of correct predictions on the test set."""
+    found = _evaluation(model, setup)
+    return Estimate(found.accuracy, found.accuracy_stderr)
 
+
+def nll(model: AbstractModel, setup: Setup) -> Estimate:
+    """Return the test loss."""
+    found = _evaluation(model, setup)
+    return Estimate(found.nll, found.nll_stderr)
+
+
+def excess(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return test loss minus that of exact predictions of the same sequences."""
+    found = _evaluation(model, setup)
+    if found.excess is None or found.excess_stderr is None:
+        return None
+    return Estimate(found.excess, found.excess_stderr)
+
+
+def mean_nll(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return the mean test loss over all positions in the loss."""
+    found = _evaluation(model, setup, by_position=True).by_position
+    return None if found is None else Estimate(found.mean, found.mean_stderr)
+
+
+def learned(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return the share of what can be learned: 0 is a uniform guess, 1 the best possible."""
+    process = setup.experiment.generator
+    floor = optimum(process, setup.experiment.length, FEW_BELIEFS).final
+    found = learned_share(_evaluation(model, setup), floor, process.vocabulary.size)
+    return None if found is None else Estimate(*found)
+
+
+def exact_match(model: AbstractModel, setup: Setup) -> Estimate:
+    """Return the share of targets written without a mistake."""
+    return check_targets(as_task(setup.experiment.generator), model, setup.test).exact_match
+
+
+def training_accuracy(model: AbstractModel, setup: Setup) -> Estimate:
+    """Return the share of correct predictions on at most 1,000 training sequences."""
+    experiment = setup.experiment
+    rows = jnp.asarray(draw_data(experiment).train_set[:MOST_TRAINING_SEQUENCES])
+    mask = loss_mask_of(experiment.generator, rows)
+    found = evaluate(model, rows, readout=experiment.training.readout, loss_mask=mask)
+    # The whole set is no sample.
+    is_sample = experiment.training.train_size > MOST_TRAINING_SEQUENCES
+    return Estimate(found.accuracy, found.accuracy_stderr if is_sample else 0.0)
+
+
+def prefix_match(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return the largest share of a head's attention after earlier copies of the token."""
+    return _largest_share("prefix_match", model, setup)
+
+
+def previous_token(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return the largest share of a head's attention on the token before the query."""
+    return _largest_share("previous_token", model, setup)
+
+
+def _largest_share(name: str, model: AbstractModel, setup: Setup) -> Estimate | None:
+    heads = head_scores(setup.experiment.generator, model, np.asarray(setup.test))
+    shares = [Estimate(getattr(each, name), getattr(each, f"{name}_stderr")) for each in heads]
+    return max((share for share in shares if math.isfinite(share.value)), default=None)
+
+
+def belief_r2(model: AbstractModel, setup: Setup, site: str | None = None) -> Estimate | None:
+    """Return how well a linear probe of the last site reads off the exact belief.
+
+    This is R² on sequences that the probe was not fitted to. `site` is another site than the last
+    one, from `model.sites`. R² is not defined for a process without hidden states, and for a model
+    that has no such site or sees later tokens.
     """
     if (probes := _probes_of(setup.experiment)) is None:
         return None
     if (site := site or model.sites[-1]) not in model.sites:
         return None
-    train, test = (
-        activations(model, data.sequences, [site])[site] for data in (probes.train, probes.test)
-    )
-    return _defined(probes.probe(train, test).score.r2)
+    rows = (activations(model, part.sequences, [site])[site] for part in probes[:2])
+    return _as_estimate(probes.probe(*rows).score)
 
 
 def untrained_belief_r2(
     model: AbstractModel, setup: Setup, site: str | None = None
-) -> float | None:
-    """Return R² as `belief_r2` does, but before training: the control that it is compared with."""
+) -> Estimate | None:
+    """Return the same before training, the control of `belief_r2`."""
     if (probes := _probes_of(setup.experiment)) is None:
         return None
     site = site or model.sites[-1]
-    return _defined(probes.untrained[site].r2) if site in model.sites else None
+    return _as_estimate(probes.untrained[site]) if site in model.sites else None
 
 
-def excess_at_double_length(model: AbstractModel, setup: Setup) -> float | None:
-    """Return the loss above the floor of the later half of sequences of twice the trained length.
+def lowest_belief_r2(model: AbstractModel, setup: Setup) -> float | None:
+    """Return R² of the belief after the layer in which it is lowest."""
+    return min(_r2_of_layers(model, setup), default=None)
 
-    The floor is the loss, in nats, of the exact predictions of the same tokens.
 
-    Args:
-        model: The model.
-        setup: `prepare(experiment)` of the experiment that it was trained in.
+def belief_r2_rise(model: AbstractModel, setup: Setup) -> float | None:
+    """Return R² of the belief after the last layer minus R² after the first."""
+    found = _r2_of_layers(model, setup)
+    return found[-1] - found[0] if found else None
 
-    Returns:
-        The mean over the tokens after the trained length, or None if the model cannot be tested at
-        that length: see `check_length`.
 
+def belief_r2_of_all_sites(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return how well a linear probe of all sites reads off the exact belief."""
+    probes = _probes_of(setup.experiment)
+    return None if probes is None else _as_estimate(probe_all_sites(probes, model).score)
+
+
+def _r2_of_layers(model: AbstractModel, setup: Setup) -> list[float]:
+    """Return R² of the belief after every layer, without those where it is not defined."""
+    if (probes := _probes_of(setup.experiment)) is None:
+        return []
+    found = [each.trained.score.r2 for each in probe_sites(probes, model) if "mlp" in each.site]
+    return [r2 for r2 in found if not math.isnan(r2)]
+
+
+def _as_estimate(score: Score) -> Estimate | None:
+    return None if math.isnan(score.r2) else Estimate(score.r2, score.stderr)
+
+
+# Measures of a run share its probes. They hold some megabytes.
+@functools.lru_cache(maxsize=1)
+def _probes_of(experiment: Experiment) -> ProbeSetup | None:
+    return prepare_probes(experiment) if _can_probe(experiment) else None
+
+
+def excess_at_double_length(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return loss minus that of exact predictions, over the later half of longer sequences.
+
+    The sequences are twice as long as in training, and the mean is over the tokens after the
+    trained length. It is not defined for a model that fails `check_length` at that length.
     """
-    return _excess(model, setup, times=2)
+    return _excess(2, model, setup)
 
 
-def excess_at_fourfold_length(model: AbstractModel, setup: Setup) -> float | None:
-    """Return the loss as `excess_at_double_length` does, at four times the trained length."""
-    return _excess(model, setup, times=4)
+def excess_at_fourfold_length(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return the same at four times the trained length."""
+    return _excess(4, model, setup)
 
 
-def _excess(model: AbstractModel, setup: Setup, *, times: int) -> float | None:
+def excess_rise_at_fourfold_length(model: AbstractModel, setup: Setup) -> float | None:
+    """Return the loss above the floor after the trained length, minus that up to it.
+
+    The later tokens are those of sequences four times as long. Both are relative to the exact
+    predictions of the same tokens, so that the randomness of the tokens cancels.
+    """
+    own, longer = (_excess(times, model, setup) for times in (1, 4))
+    return None if own is None or longer is None else longer.value - own.value
+
+
+def _excess(times: int, model: AbstractModel, setup: Setup) -> Estimate | None:
     experiment = setup.experiment
     length = times * experiment.length
     try:
@@ -87,178 +222,203 @@ def _excess(model: AbstractModel, setup: Setup, *, times: int) -> float | None:
         return None
 
 
-# Two measures of a run share its probes. They hold some megabytes.
-@functools.lru_cache(maxsize=1)
-def _probes_of(experiment: Experiment) -> ProbeSetup | None:
-    try:
-        check_can_probe(experiment)
-    except OptionError:
+def retrieval_kl(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return KL(retrieval ‖ model) in nats, the mean over the tokens of sequences of new tables.
+
+    It is small if the model predicts as if only the known tables existed. It is defined for the
+    process `in-context-markov` with `known-tables`, and a model that predicts every token.
+
+    References:
+        Raventós et al. (2023), "Pretraining task diversity and the emergence of non-Bayesian
+        in-context learning for regression", which compares both predictors.
+    """
+    return _kl_from("known-tables", model, setup)
+
+
+def inference_kl(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return KL(inference ‖ model), as `retrieval_kl` does.
+
+    It is small if the model reads a new table off the sequence.
+    """
+    return _kl_from("dirichlet", model, setup)
+
+
+def _kl_from(prior: str, model: AbstractModel, setup: Setup) -> Estimate | None:
+    if not _has_known_tables(setup.experiment):
         return None
-    return prepare_probes(experiment)
+    sequences, predictions = _new_tables(setup.experiment)
+    each = divergence(predictions[prior], probs_by_query(model, sequences))
+    return Estimate(float(each.mean()), mean_and_error(each.mean(axis=1)).stderr)
 
 
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value
+# Both measures of a run share them. They hold a few megabytes.
+@functools.lru_cache(maxsize=1)
+@fixed_numerics()
+def _new_tables(
+    experiment: Experiment,
+) -> tuple[np.ndarray, dict[str, Float[np.ndarray, "sequences query vocab"]]]:
+    """Return sequences of new tables, and the exact predictions for both priors of the tables.
+
+    The new tables are drawn from the Dirichlet prior, for which `inference` is exact; `retrieval`
+    is exact for the known tables.
+    """
+    process: Any = experiment.generator
+    # A stationary first token has no exact prediction for more than two tokens.
+    new = dataclasses.replace(process, prior="dirichlet", first_token="uniform")
+    key = jr.fold_in(key_of(experiment.seed), _DRAW)
+    sequences = np.asarray(sample(new, key=key, size=_NEW_SEQUENCES, length=experiment.length))
+    return sequences, {each.prior: predictives(each, sequences)[:, 1:] for each in (process, new)}
+
+
+def _passes(check: Callable[..., None], *arguments: Any) -> bool:
+    try:
+        check(*arguments)
+    except OptionError:
+        return False
+    return True
+
+
+def has_training_set(experiment: Experiment) -> bool:
+    """Return whether the data of an experiment are fixed."""
+    return experiment.training.data == "fixed"
 
 
 def _can_probe(experiment: Experiment) -> bool:
-    try:
-        check_can_probe(experiment)
-    except OptionError:
-        return False
-    return True
+    return _passes(check_can_probe, experiment)
 
 
 def _can_lengthen(times: int, experiment: Experiment) -> bool:
-    try:
-        check_length(experiment, times * experiment.length)
-    except OptionError:
-        return False
-    return True
+    return _passes(check_length, experiment, times * experiment.length)
+
+
+def _has_layers_to_probe(experiment: Experiment) -> bool:
+    model = experiment.model
+    has_layers = isinstance(model, TransformerOptions) and model.mlp_width > 0
+    return has_layers and _can_probe(experiment)
 
 
 def _has_known_tables(experiment: Experiment) -> bool:
     process = experiment.generator
-    return isinstance(process, InContextMarkov) and process.prior == "known-tables"
+    is_known = isinstance(process, InContextMarkov) and process.prior == "known-tables"
+    return is_known and _passes(check_predicts_all, experiment)
 
 
-_NEEDS_LENGTHS = "a causal model with the loss `next`, and positions that are not `learned`"
-_NEEDS_TABLES = "`in-context-markov` with `known-tables`, and a causal model with the loss `next`"
-_NEEDS_BELIEFS = "a process with hidden states and a causal model whose activations can be read"
+# What some measures need, in words and as a condition.
+_EVERYWHERE = {
+    "needs": "a model that predicts at every position",
+    "applies": lambda experiment: experiment.model.every_position,
+}
+_SELF_ATTENTION = _EVERYWHERE | {"needs": "self-attention that predicts at every position"}
+_TASK = {"needs": "a task", "applies": lambda experiment: is_task(experiment.generator)}
+_FIXED = {"needs": "fixed data", "applies": has_training_set}
+_BELIEFS = {
+    "needs": "a process with hidden states and a causal model whose activations can be read",
+    "applies": _can_probe,
+    "bounds": (-math.inf, 1.0),
+}
+_LAYERS = {
+    "needs": "a process with hidden states and a causal transformer with MLPs",
+    "applies": _has_layers_to_probe,
+}
+_LENGTHS = {
+    "needs": "a causal model with the loss `next`, and positions that are not `learned`",
+    "lower_is_better": True,
+}
+_TABLES = {
+    "needs": "`in-context-markov` with `known-tables`, and a causal model with the loss `next`",
+    "applies": _has_known_tables,
+    "bounds": NOT_NEGATIVE,
+    "lower_is_better": True,
+}
+_LOSS = {"bounds": NOT_NEGATIVE, "lower_is_better": True}
+
+
+def _measure(
+    of: Callable[..., Estimate | float | None], label: str, unit: str = "", **more: Any
+) -> Measure:
+    """Return the measure of a function; the summary is by default that of its docstring."""
+    first_line, *_ = (of.__doc__ or "").splitlines()
+    summary = first_line.removeprefix("Return ").removesuffix(".")
+    fields: dict[str, Any] = {"summary": summary, **more}
+    return Measure(of.__name__, of, label, unit, **fields)
+
+
 MEASURES: Registry = Registry(
     (
-        Measure(
-            "accuracy",
-            results.accuracy,
-            label="accuracy",
-            bounds=SHARE,
-            summary="share of correct predictions on the test set",
-        ),
-        Measure(
-            "nll",
-            results.nll,
-            label="loss",
-            bounds=NOT_NEGATIVE,
-            unit="nats",
-            summary="test loss",
+        _measure(accuracy, "accuracy", bounds=SHARE),
+        _measure(nll, "loss", "nats", **_LOSS),
+        _measure(
+            excess,
+            "loss above the floor",
+            "nats",
+            needs="a process whose exact predictions are known",
             lower_is_better=True,
         ),
-        Measure(
-            "mean_nll",
-            results.mean_nll,
-            label="mean loss",
-            bounds=NOT_NEGATIVE,
-            unit="nats",
-            summary="mean test loss over all positions in the loss",
-            needs="a model that predicts at every position",
-            applies=results.predicts_everywhere,
-            lower_is_better=True,
-        ),
-        Measure(
-            "learned",
-            results.learned,
-            label="share learned",
-            summary="share of what can be learned: 0 is a uniform guess, 1 the best possible",
-        ),
-        Measure(
-            "exact_match",
-            results.exact_match,
-            label="exact match",
-            bounds=SHARE,
-            summary="share of targets written without a mistake",
-            needs="a task",
-            applies=lambda experiment: is_task(experiment.generator),
-        ),
-        Measure(
-            "training_accuracy",
-            results.training_accuracy,
-            label="accuracy on the training set",
-            bounds=SHARE,
-            summary="share of correct predictions on at most 1,000 training sequences",
-            needs="fixed data",
-            applies=results.has_training_set,
-        ),
-        Measure(
-            "belief_r2",
+        _measure(mean_nll, "mean loss", "nats", **_LOSS, **_EVERYWHERE),
+        _measure(learned, "share learned"),
+        _measure(exact_match, "exact match", bounds=SHARE, **_TASK),
+        _measure(training_accuracy, "accuracy on the training set", bounds=SHARE, **_FIXED),
+        _measure(
             belief_r2,
-            label="R² of the belief",
-            summary="how well a linear probe of the last site reads off the exact belief",
-            needs=_NEEDS_BELIEFS,
-            applies=_can_probe,
+            "R² of the belief",
+            **_BELIEFS,
         ),
-        Measure(
-            "untrained_belief_r2",
+        _measure(
             untrained_belief_r2,
-            label="R² of the belief before training",
-            summary="the same before training, the control of `belief_r2`",
-            needs=_NEEDS_BELIEFS,
-            applies=_can_probe,
+            "R² of the belief before training",
+            **_BELIEFS,
         ),
-        Measure(
-            "prefix_match",
-            results.prefix_match,
-            label="prefix match",
-            bounds=SHARE,
-            summary="the largest share of a head's attention after earlier copies of the token",
-            needs="self-attention that predicts at every position",
-            applies=results.predicts_everywhere,
+        _measure(lowest_belief_r2, "lowest R² of the belief", **_BELIEFS | _LAYERS),
+        _measure(
+            belief_r2_rise,
+            "R² of the belief, last minus first layer",
+            summary="how much of the belief is only in later layers",
+            **_LAYERS,
         ),
-        Measure(
-            "previous_token",
-            results.previous_token,
-            label="attention to the previous token",
-            bounds=SHARE,
-            summary="the largest share of a head's attention on the token before the query",
-            needs="self-attention that predicts at every position",
-            applies=results.predicts_everywhere,
+        _measure(belief_r2_of_all_sites, "R² of the belief, all sites together", **_BELIEFS),
+        _measure(prefix_match, "prefix match", bounds=SHARE, **_SELF_ATTENTION),
+        _measure(
+            previous_token, "attention to the previous token", bounds=SHARE, **_SELF_ATTENTION
         ),
-        Measure(
-            "excess_at_double_length",
+        _measure(
             excess_at_double_length,
-            label="loss above the floor at twice the length",
-            unit="nats",
-            summary="loss minus that of exact predictions, over the later half of longer sequences",
-            needs=_NEEDS_LENGTHS,
+            "loss above the floor at twice the length",
+            "nats",
             applies=partial(_can_lengthen, 2),
-            lower_is_better=True,
+            **_LENGTHS,
         ),
-        Measure(
-            "excess_at_fourfold_length",
+        _measure(
             excess_at_fourfold_length,
-            label="loss above the floor at four times the length",
-            unit="nats",
-            summary="the same at four times the trained length",
-            needs=_NEEDS_LENGTHS,
+            "loss above the floor at four times the length",
+            "nats",
             applies=partial(_can_lengthen, 4),
-            lower_is_better=True,
+            **_LENGTHS,
         ),
-        Measure(
-            "retrieval_kl",
+        _measure(
+            excess_rise_at_fourfold_length,
+            "rise of the loss above the floor at four times the length",
+            "nats",
+            applies=partial(_can_lengthen, 4),
+            **_LENGTHS,
+        ),
+        _measure(
             retrieval_kl,
-            label="KL from retrieval, on new tables",
-            bounds=NOT_NEGATIVE,
-            unit="nats",
+            "KL from retrieval, on new tables",
+            "nats",
             summary="small if the model predicts as if only the known tables existed",
-            needs=_NEEDS_TABLES,
-            applies=_has_known_tables,
-            lower_is_better=True,
+            **_TABLES,
         ),
-        Measure(
-            "inference_kl",
+        _measure(
             inference_kl,
-            label="KL from inference, on new tables",
-            bounds=NOT_NEGATIVE,
-            unit="nats",
+            "KL from inference, on new tables",
+            "nats",
             summary="small if the model reads a new table off the sequence",
-            needs=_NEEDS_TABLES,
-            applies=_has_known_tables,
-            lower_is_better=True,
+            **_TABLES,
         ),
+        *MECHANISMS,
     ),
     parts=(OWN_MEASURES,),
 )
-
-
 # Measures of one site, by default the last one.
 _OF_SITES = ("belief_r2", "untrained_belief_r2")
 

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import loss_mask_of
-from attnlab.generators.interruption import check_in
 from attnlab.inspection.predictions import Transitions, confusion, final_probs, transitions
 from attnlab.models import AbstractModel
 from attnlab.optimum import entropy
-from attnlab.optimum.sequences import predictives
+from attnlab.optimum.sequences import Estimate, mean_and_error, predictives
 from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
 from attnlab.training.experiment import Experiment
 from attnlab.training.sources import as_examples
@@ -42,18 +42,16 @@ class Calibration(NamedTuple):
     """Predicted probabilities in bins, and the observed frequencies of those tokens.
 
     `error` is the expected calibration error: the mean of |predicted - observed| over all
-    predictions. `error_stderr` is its standard error over sequences, which is too large if the
-    error is little more than chance. `perfect_error` is the mean error of the same predictions if
-    they were perfectly calibrated, with this number of sequences; `perfect_error_std` is its
-    standard deviation.
+    predictions. Its standard error over sequences is too large if the error is little more than
+    chance. `perfect_error` is the mean error of the same predictions if they were perfectly
+    calibrated, with this number of sequences; `perfect_error_std` is its standard deviation.
     """
 
     predicted: Float[np.ndarray, " bins"]
     observed: Float[np.ndarray, " bins"]
     observed_stderr: Float[np.ndarray, " bins"]
     count: Int[np.ndarray, " bins"]
-    error: float
-    error_stderr: float
+    error: Estimate
     perfect_error: float
     perfect_error_std: float
 
@@ -88,8 +86,10 @@ def calibration(
         observed=observed[full] / count[full],
         observed_stderr=_errors(place, observed, count)[full],
         count=count[full],
-        error=float(np.abs(gap).sum() / probs.size),
-        error_stderr=float(each.std(ddof=1) / vocab / np.sqrt(size)),
+        error=Estimate(
+            float(np.abs(gap).sum() / probs.size),
+            float(each.std(ddof=1) / vocab / np.sqrt(size)),
+        ),
         perfect_error=float(np.mean(perfect)),
         perfect_error_std=float(np.std(perfect, ddof=1)),
     )
@@ -114,15 +114,13 @@ def _errors(
 class LikelihoodRatioTest(NamedTuple):
     """The distance of a model from the true distribution, and whether the final tokens reveal it.
 
-    `divergence` is the mean KL(true ‖ model) over the sequences, in nats, with its standard error
-    `divergence_stderr`; both ignore the final tokens. `log_ratio` is the sum over the sequences of
-    log(true / model) of the observed final token, in nats. `p_value` is the probability of a
-    `log_ratio` at least as large if the final tokens come from the model, estimated with `draws`
-    samples.
+    `divergence` is the mean KL(true ‖ model) over the sequences, in nats, whatever the final
+    tokens. `log_ratio` is the sum over the sequences of log(true / model) of the observed final
+    token, in nats. `p_value` is the probability of a `log_ratio` at least as large if the final
+    tokens come from the model, estimated with `draws` samples.
     """
 
-    divergence: float
-    divergence_stderr: float
+    divergence: Estimate
     log_ratio: float
     p_value: float
     draws: int
@@ -155,10 +153,9 @@ def likelihood_ratio_test(
     divergence = np.maximum((true * np.where(true > 0, log_ratio, 0.0)).sum(axis=1), 0.0)
     # If the model excludes a possible token its divergence is infinite, with the error NaN.
     with np.errstate(invalid="ignore"):
-        error = divergence.std(ddof=1) / np.sqrt(len(true))
+        distance = mean_and_error(divergence)
     return LikelihoodRatioTest(
-        divergence=float(divergence.mean()),
-        divergence_stderr=float(error),
+        divergence=distance,
         log_ratio=float(observed),
         p_value=float((as_large + 1) / (draws + 1)),
         draws=draws,

@@ -48,7 +48,7 @@ class References(NamedTuple):
 
 @fixed_numerics()
 def references_of(
-    process: AbstractGenerator, length: int, *, seed: int = 0, size: int | None = None
+    process: AbstractGenerator, length: int, seed: int = 0, *, size: int | None = None
 ) -> References:
     """Draw sequences, independent of those of any run, and predict them by every reference.
 

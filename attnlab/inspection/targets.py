@@ -20,6 +20,7 @@ from attnlab.generators import (
 from attnlab.generators.tasks import is_task
 from attnlab.inspection.decoding import write_target
 from attnlab.models import AbstractModel
+from attnlab.optimum.sequences import Estimate
 from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
 from attnlab.training.sources import as_examples
 
@@ -85,8 +86,7 @@ class TargetTest(NamedTuple):
     before it; their mean is the result of a run's test. Errors are over sequences, and never 0.
     """
 
-    exact_match: float
-    exact_match_stderr: float
+    exact_match: Estimate
     tokens: EvaluationByPosition
 
 
@@ -101,8 +101,7 @@ def check_targets(
     share, size = right.mean(), right.size
     safe = np.clip(share, 0.5 / size, 1 - 0.5 / size)
     return TargetTest(
-        exact_match=float(share),
-        exact_match_stderr=float(np.sqrt(safe * (1 - safe) / size)),
+        exact_match=Estimate(float(share), float(np.sqrt(safe * (1 - safe) / size))),
         tokens=evaluate_by_position(
             model, as_examples(jnp.asarray(sequences), loss_mask_of(task, sequences))
         ),

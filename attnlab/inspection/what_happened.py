@@ -55,9 +55,10 @@ class WhatHappened(NamedTuple):
     `OVERFITS`, `STILL_FALLING` or "". `informative` are the positions that the prediction truly
     depends on, from 1. `attended` is the share of attention on these positions, in the row that
     predicts, averaged over the heads of one layer; uniform attention would have the share `even`
-    there. `own` is, for each of these positions, the largest share that a single head gives it.
-    `attended` and `own` are None without attention, and if every position is informative. `layer`
-    is the number of that layer, from 1, or None if there is only one.
+    there. `best_heads` are, for each of these positions, the head that gives it the largest share,
+    from 1, and that share. `attended` and `best_heads` are None without attention, and if every
+    position is informative. `layer` is the number of that layer, from 1, or None if there is only
+    one.
     """
 
     step: int
@@ -73,7 +74,7 @@ class WhatHappened(NamedTuple):
     informative: tuple[int, ...]
     even: float
     attended: float | None
-    own: tuple[float, ...] | None
+    best_heads: tuple[tuple[int, float], ...] | None
     layer: int | None
 
 
@@ -105,6 +106,8 @@ def what_happened(
 
     """
     step, now = tests[-1]
+    # Squares of the losses of a diverged run exceed single precision.
+    spent = np.asarray(losses, np.float64)[:step]
     floor, others = baselines[-1].best, sorted(baselines[1:-1], key=lambda each: -each.best.nll)
     share = learned_share(now, floor, vocab)
     linear = next((each.best for each in baselines if each.name == "linear"), None)
@@ -127,12 +130,14 @@ def what_happened(
         learned=None if share is None else share.share,
         below_linear=linear is not None and _compared(now, linear, floor) == "worse",
         at_floor=is_at_floor(now, floor, tokens),
-        problem=_problem(tests, np.asarray(losses)[:step], floor, vocab, ended=step == last_step),
+        problem=_problem(tests, spent, floor, vocab, ended=step == last_step),
         informative=tuple(int(position) + 1 for position in positions),
         even=positions.size / informative.size,
         # Sums of float32 shares miss 1 by their rounding.
         attended=None if row is None else round(float(row.mean(axis=0)[positions].sum()), 5),
-        own=None if row is None else tuple(float(share) for share in row[:, positions].max(axis=0)),
+        best_heads=None
+        if row is None
+        else tuple((int(shares.argmax()) + 1, float(shares.max())) for shares in row.T[positions]),
         layer=layer,
     )
 
@@ -281,12 +286,10 @@ def _baseline(name: str) -> str:
 
 
 def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
-    if happened.attended is None or happened.own is None or not happened.informative:
+    if happened.attended is None or happened.best_heads is None or not happened.informative:
         return
     where = "" if happened.layer is None else f" of layer {happened.layer}"
-    heads, informative = "", happened.informative
-    if len(informative) <= _MOST_POSITIONS and max(happened.own) > happened.attended + 0.005:
-        heads = f" (best head for each: {', '.join(map(show_percent, happened.own))})"
+    informative = happened.informative
     these = show_positions(informative, word)
     if _is_like_even(happened):
         here = happened.attended / len(informative)
@@ -296,10 +299,17 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
         how, shares = (
             ("hardly", f": {here} against {there} per {word}") if is_higher else ("no", "")
         )
-        yield f"Attention{where} is {how} higher on {these} than on the others{shares}{heads}."
-        return
-    share = "> 99 %" if 0.99 < happened.attended < 1 else show_percent(happened.attended)
-    yield f"{share} of the attention{where} is on {these}{heads}."
+        yield f"Attention{where} is {how} higher on {these} than on the others{shares}."
+    else:
+        share = "> 99 %" if 0.99 < happened.attended < 1 else show_percent(happened.attended)
+        yield f"{share} of the attention{where} is on {these}."
+    largest = max(share for _, share in happened.best_heads)
+    if len(informative) <= _MOST_POSITIONS and largest > happened.attended + 0.005:
+        reads = [
+            f"{head} reads {show_positions([position], word)} ({show_percent(share)})"
+            for position, (head, share) in zip(informative, happened.best_heads, strict=True)
+        ]
+        yield f"Head {', head '.join(reads)}."
 
 
 def _missing(

@@ -2,23 +2,24 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
+from attnlab.comparisons.grid import Study
 from attnlab.comparisons.intervals import Interval, student_interval, wilson_interval
-from attnlab.comparisons.recording import Metric
-from attnlab.inspection import MEASURES
+from attnlab.comparisons.shipped import shipped
+from attnlab.configuration.number_text import show_range
+from attnlab.configuration.options import present
+from attnlab.inspection import measure_label, measure_of
+from attnlab.known_results.over_training import NUMBERS
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
-from attnlab.training.measure import SHARE as SHARE
 
 AGREES, DISAGREES, OPEN = "agrees", "disagrees", "undecided"
 
 # The value of each measure by seed, for each setting of a known result.
 Numbers = Mapping[str, Mapping[str, Mapping[int, float]]]
 _HALF = 0.5
-# Turns the values of a metric, in the order of steps, into one number.
-OverTraining = Callable[[list[float]], float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Check:
     Attributes:
         claim: The claim in a few words.
         setting: The setting whose runs it is about.
-        measure: The number: a result of every run, such as `accuracy`, or a metric.
+        measure: The number: the name of a measure, or a key of `NUMBERS`.
         least: The smallest number that agrees with the claim.
         most: The largest one.
         minus: A setting whose number with the same seed is subtracted, or "".
@@ -43,6 +44,19 @@ class Check:
     minus: str = ""
     published: float | None = None
 
+    @property
+    def label(self) -> str:
+        """The name of the number on screen."""
+        name = number_label(self.measure)
+        return f"difference in {name}" if self.minus else name
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value that the number can have."""
+        found = NUMBERS.get(self.measure) or measure_of(self.measure)
+        low, high = (-math.inf, math.inf) if found is None else found.bounds
+        return (low - high, high - low) if self.minus else (low, high)
+
     def numbers(self, of: Numbers) -> dict[int, float]:
         """Return the number that the claim is about, by seed, for the seeds that have one."""
         found = dict(of.get(self.setting, {}).get(self.measure, {}))
@@ -50,6 +64,11 @@ class Check:
             return found
         other = of.get(self.minus, {}).get(self.measure, {})
         return {seed: found[seed] - other[seed] for seed in found if seed in other}
+
+
+def number_label(name: str) -> str:
+    """Return the name on screen of a measure or of a number over training."""
+    return NUMBERS[name].label if name in NUMBERS else measure_label(name)
 
 
 class Verdict(NamedTuple):
@@ -72,17 +91,33 @@ class Verdict(NamedTuple):
     share: Interval | None
     says: str
 
+    def in_words(self) -> str:
+        """Return the sentences on the numbers of the runs."""
+        if not self.numbers:
+            return "No run is finished."
+        low, high = (100 * end for end in present(self.share).ends)
+        published = self.check.published
+        said = "" if published is None else f" Published: {published:g}."
+        return (
+            f"Mean {number_text(present(self.mean).mean)}.{said} {self.within} of "
+            f"{len(self.numbers)} seeds are in the claimed range (95 % interval: "
+            f"{show_range(low, high, places=0)} % of all seeds)."
+        )
 
-def verdict_on(
-    check: Check, of: Numbers, bounds: tuple[float, float] = (-math.inf, math.inf)
-) -> Verdict:
+
+def number_text(number: float) -> str:
+    """Return a number as text, with three places or, for counts such as steps, none."""
+    return f"{number:,.{3 if abs(number) < 10 else 0}f}".replace("-", "−")
+
+
+def verdict_on(check: Check, of: Numbers) -> Verdict:
     """Return the verdict on a claim: whether most runs lie in the claimed range.
 
     Let s be the share of all runs of the setting, over all seeds, in the range. The claim agrees
     if Wilson's 95 % interval of s is above 1/2, and disagrees if it is below 1/2. Otherwise it is
     undecided. The rule holds for numbers of any distribution, so a few stuck runs among many
     do not mislead it. With five seeds all must be inside to agree. The interval of the mean is cut
-    at `bounds`, beyond which the measure has no values.
+    at the bounds of the measure.
 
     References:
         Wilson (1927), "Probable inference, the law of succession, and statistical inference".
@@ -94,8 +129,7 @@ def verdict_on(
     share = wilson_interval(within, len(numbers))
     low, high = share.ends
     says = AGREES if low > _HALF else DISAGREES if high < _HALF else OPEN
-    low, high = bounds if not check.minus else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    mean = student_interval([*numbers.values()]).within(low, high)
+    mean = student_interval([*numbers.values()]).within(*check.bounds)
     return Verdict(check, numbers, mean, within, share, says)
 
 
@@ -106,25 +140,6 @@ def overall(verdicts: Iterable[Verdict]) -> str:
     """
     found = {verdict.says for verdict in verdicts}
     return next(says for says in (DISAGREES, OPEN, AGREES) if says in found)
-
-
-class Plot(NamedTuple):
-    """A plot of one shipped run, as plain numbers, drawn by `charts.plot_chart`.
-
-    Attributes:
-        title: What it shows.
-        look: `line`, one for each name, over a logarithmic axis; `bar`; or `name`, a square in
-            which each point is drawn as its name.
-        x: The title of the horizontal axis.
-        y: That of the vertical axis.
-        points: Name, x and y of each point.
-    """
-
-    title: str
-    look: str
-    x: str
-    y: str
-    points: tuple[tuple[str, float, float], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,21 +154,12 @@ class KnownResult:
         title: A few words.
         claim: What was published, in one sentence.
         source: Authors, year and title.
-        settings: The experiments by label; their seeds are replaced.
+        study: The settings with the seeds of the shipped runs, and what is measured.
         checks: The claims about their runs.
-        metrics: Measures that not every run has, by name. They are computed at the last step.
-        checkpoints: Steps at which they are computed too.
-        over_training: How the number of a run follows from a metric's values at these steps, by
-            metric; by default it is the last value.
-        bounds: The least and the largest value that a metric can have, if there are any.
         published: The published number of the first claim's measure, by setting, where the claims
             have none.
-        plots: Yields the plots of a run. Those of the first run of the first setting are
-            shipped.
         predicted: What theory says before any run, or "".
         differs: How the setting differs from the published one, or "".
-        first_seed: The runs have this seed and the following ones.
-        seeds: Number of seeds of the shipped runs.
         tuned_on: Seeds on which the settings were chosen.
     """
 
@@ -161,75 +167,59 @@ class KnownResult:
     title: str
     claim: str
     source: str
-    settings: Mapping[str, Experiment]
+    study: Study
     checks: tuple[Check, ...]
-    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
-    checkpoints: tuple[int, ...] = ()
-    over_training: Mapping[str, OverTraining] = dataclasses.field(default_factory=dict)
-    bounds: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    plots: Callable[[RunSummary], Iterable[Plot]] = lambda _: ()
     predicted: str = ""
     differs: str = ""
-    first_seed: int = 10
-    seeds: int = 5
     tuned_on: tuple[int, ...] = ()
 
-    def runs(self, seeds: int) -> tuple[Experiment, ...]:
-        """Return the runs of every setting with `seeds` seeds, from the first one."""
-        span = range(self.first_seed, self.first_seed + seeds)
-        return tuple(
-            dataclasses.replace(experiment, seed=seed)
-            for experiment in self.settings.values()
-            for seed in span
-        )
+    def with_seeds(self, seeds: int, first_seed: int | None = None) -> "KnownResult":
+        """Return the result with other seeds."""
+        first = self.study.first_seed if first_seed is None else first_seed
+        study = dataclasses.replace(self.study, seeds=seeds, first_seed=first)
+        return dataclasses.replace(self, study=study)
 
     @property
-    def recording(self) -> dict[str, Any]:
-        """The arguments of `run_all` by which runs get all their measures."""
-        checkpoints = self.checkpoints if self.metrics else None
-        return {"metrics": self.metrics, "checkpoints": checkpoints}
+    def settings(self) -> dict[str, Experiment]:
+        """The experiments by label."""
+        return {setting.label: present(setting.experiment) for setting in self.study.settings}
 
-    def setting_of(self, experiment: Experiment) -> str | None:
-        """Return the label of the setting that an experiment has, with any seed, or None."""
-        labels = {dataclasses.replace(each, seed=0): name for name, each in self.settings.items()}
-        return labels.get(dataclasses.replace(experiment, seed=0))
+    @property
+    def seeds(self) -> range:
+        """The seeds of the runs."""
+        return range(self.study.first_seed, self.study.first_seed + self.study.seeds)
 
     def numbers_of(self, results: Iterable[RunSummary]) -> Numbers:
         """Return the numbers that the claims are about, from results of the runs.
 
-        Runs that are not finished have no numbers.
+        Runs that are not finished or have other seeds have no numbers.
         """
-        measures = {check.measure for check in self.checks}
-        found = {name: {measure: {} for measure in measures} for name in self.settings}
+        measures = dict.fromkeys(check.measure for check in self.checks)
+        found = {label: {measure: {} for measure in measures} for label in self.settings}
         for result in results:
-            label = self.setting_of(result.experiment)
-            if label is None or result.state != "done" or result.evaluation is None:
+            if result.state != "done" or not self.study.has(result.experiment):
                 continue
-            for measure in measures:
-                if (number := self._number(result, measure)) is not None:
-                    found[label][measure][result.experiment.seed] = number
+            setting = present(self.study.setting_of(result.experiment))
+            for measure, numbers in found[setting.label].items():
+                if (number := _number(result, measure)) is not None:
+                    numbers[result.experiment.seed] = number
         return found
 
-    def first(self, seeds: int, of: Numbers) -> Numbers:
-        """Return the numbers of the first `seeds` seeds only."""
-        end = self.first_seed + seeds
-        return {
-            setting: {
-                measure: {seed: number for seed, number in by_seed.items() if seed < end}
-                for measure, by_seed in each.items()
-            }
-            for setting, each in of.items()
-        }
+    @property
+    def shipped_numbers(self) -> Numbers:
+        """The numbers of the runs that come with the program."""
+        return self.numbers_of(shipped(self.name).results)
 
     def verdicts(self, of: Numbers) -> tuple[Verdict, ...]:
         """Return the verdict on every claim."""
-        bounds = {name: measure.bounds for name, measure in MEASURES.items()} | dict(self.bounds)
-        none = -math.inf, math.inf
-        return tuple(verdict_on(each, of, bounds.get(each.measure, none)) for each in self.checks)
+        return tuple(verdict_on(check, of) for check in self.checks)
 
-    def _number(self, result: RunSummary, measure: str) -> float | None:
-        if measure in result.metrics:
-            values = [value for _, value in result.metrics[measure]]
-            return self.over_training.get(measure, lambda each: each[-1])(values)
-        return getattr(result if measure == "exact_match" else result.evaluation, measure)
+
+def _number(result: RunSummary, name: str) -> float | None:
+    # Shipped runs have numbers over training too.
+    if name in result.metrics:
+        return result.metrics[name][-1][1]
+    if name in NUMBERS:
+        return NUMBERS[name].of(result)
+    return getattr(result if name == "exact_match" else result.evaluation, name, None)

@@ -1,22 +1,17 @@
-"""The runs of the lesson on the bottleneck: two families, by width of the state and by task.
-
-`python -m tools.bottleneck` makes the shipped runs.
-"""
+"""The runs of the lesson on the bottleneck: two families, by width of the state and by task."""
 
 import functools
-import importlib.resources
-import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
-from attnlab.comparisons.published import Made
+from attnlab.comparisons.grid import Setting, Study
+from attnlab.comparisons.shipped import shipped
+from attnlab.comparisons.summary import Row, summarise
 from attnlab.generators import AbstractTask, Cards, Reverse
 from attnlab.models import ALL_MODELS, AbstractModelOptions
-from attnlab.training.experiment import Experiment, from_json_record
+from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 
-FILE = "bottleneck.json"
 BOTTLENECK, ATTENTION = FAMILIES = ("rnn-bottleneck", "rnn-attention")
 WIDTHS = (8, 16, 32, 64, 128)
 HANDS = (3, 5, 7, 10)
@@ -49,13 +44,29 @@ def reversing(family: str) -> Experiment:
     )
 
 
-def all_settings() -> Iterator[Experiment]:
-    """Yield every setting of the lesson with seed 0, the most informative first."""
+def _settings() -> Iterator[Experiment]:
+    """Yield every setting of the lesson, the most informative first."""
     for hand in sorted(HANDS, key=lambda hand: hand not in (HANDS[1], HANDS[-1])):
         for width in WIDTHS:
             yield from (swept(family, hand, width) for family in FAMILIES)
         if hand == HANDS[-1]:
             yield from map(reversing, FAMILIES)
+
+
+@functools.cache
+def bottleneck_study() -> Study:
+    """Return all runs of the lesson."""
+    settings = tuple(Setting((), experiment) for experiment in _settings())
+    return Study(settings, SEEDS, name="bottleneck-lesson")
+
+
+@functools.cache
+def bottleneck_rows() -> Mapping[Experiment, Row]:
+    """Return the shipped results of every setting over seeds."""
+    study = bottleneck_study()
+    results = shipped(study.name).results
+    rows = summarise(results, study.settings, references=lambda _: None)
+    return {row.experiment: row for row in rows}
 
 
 def bits_of(task: AbstractTask) -> float:
@@ -70,39 +81,3 @@ def bits_of(task: AbstractTask) -> float:
 def _model(family: str, width: int, cell: str) -> AbstractModelOptions:
     sizes = {"d_attn": width} if family == ATTENTION else {}
     return ALL_MODELS[family](hidden_size=width, cell=cell, **sizes)
-
-
-class SettingFigures(NamedTuple):
-    """The results of a setting's runs: one number for each seed.
-
-    `exact_match` is the share of correct test targets, `parameters` the number of weights.
-    """
-
-    experiment: Experiment
-    parameters: int
-    seeds: tuple[int, ...]
-    exact_match: tuple[float, ...]
-
-
-class Shipped(NamedTuple):
-    """The runs that come with the program, by setting."""
-
-    made: Made
-    settings: Mapping[Experiment, SettingFigures]
-
-
-@functools.cache
-def shipped() -> Shipped:
-    """Read the runs that come with the program."""
-    text = importlib.resources.files("attnlab.lessons").joinpath(FILE).read_text(encoding="utf-8")
-    return from_text(text)
-
-
-def from_text(text: str) -> Shipped:
-    """Read results from the text of `FILE`."""
-    record, settings = json.loads(text), {}
-    for each in record["settings"]:
-        setting = from_json_record(each["experiment"])
-        seeds, shares = tuple(each["seeds"]), tuple(each["exact_match"])
-        settings[setting] = SettingFigures(setting, each["parameters"], seeds, shares)
-    return Shipped(Made(**record["made"]), settings)

@@ -28,7 +28,7 @@ _ROUNDS = 5
 _COMPILING = 2_000**2
 
 
-class Measured(NamedTuple):
+class Cost(NamedTuple):
     """The time and memory of one way to compute a result, at one length.
 
     `seconds` has one number per round, for one call or one token. `scratch` is the number of bytes
@@ -49,7 +49,7 @@ class CostProgress(NamedTuple):
 
     share: float
     doing: str
-    measured: tuple[Measured, ...]
+    measured: tuple[Cost, ...]
     difference: float
 
 
@@ -190,7 +190,7 @@ def _measured(
             for way, program in ways.items():
                 seconds[way].append(program.seconds())
         measured += tuple(
-            Measured(length, way, np.array(seconds[way]), program.scratch)
+            Cost(length, way, np.array(seconds[way]), program.scratch)
             for way, program in ways.items()
         )
     yield CostProgress(1.0, "", measured, difference)

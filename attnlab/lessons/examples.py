@@ -13,16 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attnlab.comparisons.grid import Grid
-from attnlab.comparisons.published import Made
+from attnlab.comparisons.shipped import Made
 from attnlab.comparisons.summary import References
 from attnlab.configuration.options import AttnlabError
-from attnlab.lessons.costs import CostProgress, Measured
+from attnlab.lessons.costs import Cost, CostProgress
 from attnlab.lessons.sweep import Sweep, SweepProgress, Track
 from attnlab.optimum import Best
 from attnlab.runs.library.summary import summary_in
-from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.run_summary import RunSummary
-from attnlab.runs.storage import Run, from_bytes
+from attnlab.runs.storage import Run, RunFileError, from_bytes
 from attnlab.training.experiment import from_json_record
 
 FILE = "examples.json"
@@ -96,7 +95,7 @@ def _generation_cost(record: Mapping[str, Any]) -> tuple[tuple[Any, ...], CostPr
 
 
 def _costs(record: Mapping[str, Any]) -> CostProgress:
-    measured = tuple(_with_arrays(Measured, each) for each in record["measured"])
+    measured = tuple(_with_arrays(Cost, each) for each in record["measured"])
     return CostProgress(1.0, "", measured, record["difference"])
 
 

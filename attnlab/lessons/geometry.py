@@ -105,9 +105,9 @@ def profile(pairs: Float[np.ndarray, "length length"]) -> Profile:
 
     Where `least` equals `most`, the property depends on the distance alone.
     """
-    by_distance = [np.diagonal(pairs, -k) for k in range(len(pairs))]
-    figures = ([f(diagonal) for diagonal in by_distance] for f in (np.mean, np.min, np.max))
-    return Profile(np.arange(len(pairs)), *map(np.array, figures))
+    diagonals = (np.diagonal(pairs, -k) for k in range(len(pairs)))
+    found = np.array([(each.mean(), each.min(), each.max()) for each in diagonals])
+    return Profile(np.arange(len(pairs)), *found.T)
 
 
 class Shift(NamedTuple):

@@ -13,13 +13,12 @@ from jaxtyping import Array, Bool, Float
 from attnlab.attention import Attended, attend, gaussian_scores
 from attnlab.optimum.sequences import mean_and_error
 
+Rows = Float[np.ndarray, "points features"]
+Values = Float[np.ndarray, " points"]
+Queries = Float[np.ndarray, "queries features"]
 
-def kernel_formula(
-    queries: Float[np.ndarray, "query features"],
-    keys: Float[np.ndarray, "key features"],
-    values: Float[np.ndarray, " key"],
-    bandwidth: float,
-) -> Attended:
+
+def kernel_formula(queries: Queries, keys: Rows, values: Values, bandwidth: float) -> Attended:
     """Return f(x) = Σᵢ K(x, xᵢ) yᵢ / Σᵢ K(x, xᵢ) with K = exp(-‖x - xᵢ‖²/2h²), literally.
 
     Uses NumPy in float64, without any attention code. The result is NaN where every K underflows,
@@ -40,7 +39,7 @@ def gaussian_attention(
     values: Float[Array, " key"],
     bandwidth: float | Float[Array, ""],
     *,
-    mask: Bool[Array, "query key"],
+    mask: Bool[Array, "query key"] | None = None,
 ) -> Attended:
     """Attend with `gaussian_scores`: the pattern is the normalised kernel, the output the fit.
 
@@ -50,28 +49,19 @@ def gaussian_attention(
         queries[:, :0],
         keys[:, :0],
         values[:, None],
-        mask=mask,
+        mask=jnp.ones((len(queries), len(keys)), dtype=bool) if mask is None else mask,
         scale=1.0,
         bias=gaussian_scores(queries, keys, bandwidth),
     )
 
 
-def attention_fit(
-    queries: Float[np.ndarray, "query features"],
-    keys: Float[np.ndarray, "key features"],
-    values: Float[np.ndarray, " key"],
-    bandwidth: float,
-) -> Attended:
+_attend = jax.jit(gaussian_attention)
+
+
+def attention_fit(queries: Queries, keys: Rows, values: Values, bandwidth: float) -> Attended:
     """Return `gaussian_attention` without a mask, in the precision of `queries`."""
     with jax.enable_x64(queries.dtype == np.float64):
-        found = _fit(queries, keys, values, queries.dtype.type(bandwidth))
-        return Attended(*jax.device_get(found))
-
-
-@jax.jit
-def _fit(queries, keys, values, bandwidth):
-    everything = jnp.ones((len(queries), len(keys)), dtype=bool)
-    return gaussian_attention(queries, keys, values, bandwidth, mask=everything)
+        return jax.device_get(_attend(queries, keys, values, queries.dtype.type(bandwidth)))
 
 
 class FormulaDifference(NamedTuple):
@@ -86,24 +76,21 @@ class FormulaDifference(NamedTuple):
 
 
 def agreement_with_formula(
-    queries: Float[np.ndarray, "query features"],
-    keys: Float[np.ndarray, "key features"],
-    values: Float[np.ndarray, " key"],
-    bandwidth: float,
+    queries: Queries, keys: Rows, values: Values, bandwidth: float
 ) -> FormulaDifference:
     """Compare `attention_fit`, in float64 and in float32, with `kernel_formula`."""
     formula = kernel_formula(queries, keys, values, bandwidth).pattern
     defined = np.isfinite(formula).all(axis=1)
-    differences = []
-    for dtype in (np.float64, np.float32):
+
+    def largest(dtype: type[np.floating]) -> float:
         rows, others, given = (np.asarray(part, dtype) for part in (queries, keys, values))
-        ours = attention_fit(rows, others, given, bandwidth).pattern
-        apart = np.abs(ours - formula)[defined]
-        differences.append(float(apart.max()) if apart.size else 0.0)
-    return FormulaDifference(*differences, undefined=int((~defined).sum()))
+        apart = np.abs(attention_fit(rows, others, given, bandwidth).pattern - formula)
+        return float(apart[defined].max(initial=0.0))
+
+    return FormulaDifference(largest(np.float64), largest(np.float32), int((~defined).sum()))
 
 
-def on_circle(x: Float[np.ndarray, " points"], low: float, high: float) -> np.ndarray:
+def on_circle(x: Values, low: float, high: float) -> Float[np.ndarray, "points 2"]:
     """Return points of a line as points on half of the unit circle, from `low` to `high`.
 
     These vectors have norm 1, so Gaussian scores are dot products plus a constant.
@@ -136,15 +123,11 @@ class DotProductDifference(NamedTuple):
         return float((apart.max(axis=1) - apart.min(axis=1)).max())
 
 
-def dot_product(
-    queries: Float[np.ndarray, "query features"],
-    keys: Float[np.ndarray, "key features"],
-    bandwidth: float,
-) -> DotProductDifference:
+def dot_product(queries: Queries, keys: Rows, bandwidth: float) -> DotProductDifference:
     """Return both kinds of attention in float64: Gaussian, and dot products with scale 1/h²."""
     with jax.enable_x64(True):
         parts = _both(np.asarray(queries, np.float64), np.asarray(keys, np.float64), bandwidth)
-        return DotProductDifference(*(np.asarray(part) for part in parts))
+        return DotProductDifference(*jax.device_get(parts))
 
 
 @jax.jit
@@ -152,7 +135,7 @@ def _both(queries, keys, bandwidth):
     everything = jnp.ones((len(queries), len(keys)), dtype=bool)
     none, scale = jnp.zeros((len(keys), 0)), bandwidth**-2
     gaussian = gaussian_scores(queries, keys, bandwidth)
-    one = gaussian_attention(queries, keys, jnp.zeros(len(keys)), bandwidth, mask=everything)
+    one = gaussian_attention(queries, keys, jnp.zeros(len(keys)), bandwidth)
     other = attend(queries, keys, none, mask=everything, scale=scale)
     return gaussian, scale * (queries @ keys.T), one.pattern, other.pattern
 
@@ -170,19 +153,15 @@ class LeaveOneOut(NamedTuple):
         return int(self.loss.argmin())
 
 
-def leave_one_out(
-    x: Float[np.ndarray, "points features"],
-    y: Float[np.ndarray, " points"],
-    bandwidths: Float[np.ndarray, " candidates"],
-) -> LeaveOneOut:
+def leave_one_out(x: Rows, y: Values, bandwidths: Float[np.ndarray, " candidates"]) -> LeaveOneOut:
     """Return the leave-one-out loss of Gaussian attention with each bandwidth.
 
     The standard errors treat the points as independent, which nearly holds for many points.
     """
     arrays = (np.asarray(part, np.float32) for part in (x, y, bandwidths))
     squared = np.asarray(_errors_by_bandwidth(*arrays), np.float64)
-    figures = np.array([mean_and_error(row) for row in squared])
-    return LeaveOneOut(np.asarray(bandwidths), figures[:, 0], figures[:, 1])
+    loss, stderr = np.array([mean_and_error(row) for row in squared]).T
+    return LeaveOneOut(np.asarray(bandwidths), loss, stderr)
 
 
 @jax.jit
@@ -222,10 +201,13 @@ def learned_attention(
     keys: Float[Array, "key features"],
     values: Float[Array, " key"],
     *,
-    mask: Bool[Array, "query key"],
+    mask: Bool[Array, "query key"] | None = None,
 ) -> Attended:
     """Return Gaussian attention between projected queries and keys, with bandwidth 1."""
     return gaussian_attention(queries @ metric.query, keys @ metric.key, values, 1.0, mask=mask)
+
+
+_attend_learned = jax.jit(learned_attention)
 
 
 def metric_loss(
@@ -241,22 +223,14 @@ def _squared_errors(metric, x, y):
     return (learned_attention(metric, x, x, y, mask=of_others).output[:, 0] - y) ** 2
 
 
-def left_out_error(
-    metric: Metric, x: Float[np.ndarray, "points features"], y: Float[np.ndarray, " points"]
-) -> tuple[float, float]:
+def left_out_error(metric: Metric, x: Rows, y: Values) -> tuple[float, float]:
     """Return `metric_loss` and its standard error, treating the points as independent."""
     points = (jnp.asarray(part, jnp.float32) for part in (x, y))
     return mean_and_error(np.asarray(_squared_errors(metric, *points), np.float64))
 
 
 def learn_metric(
-    x: Float[np.ndarray, "points features"],
-    y: Float[np.ndarray, " points"],
-    start: Metric,
-    *,
-    learning_rate: float,
-    steps: int,
-    chunk: int = 10,
+    x: Rows, y: Values, start: Metric, *, learning_rate: float, steps: int, chunk: int = 10
 ) -> Iterator[MetricProgress]:
     """Train W_Q and W_K by Adam on `metric_loss`, `chunk` steps at a time."""
     data = jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32)
@@ -288,22 +262,12 @@ def _advance(metric, optimiser_state, x, y, learning_rate, capacity, steps):
 
 
 def error_against_truth(
-    metric: Metric,
-    queries: Float[np.ndarray, "query features"],
-    truth: Float[np.ndarray, " query"],
-    x: Float[np.ndarray, "points features"],
-    y: Float[np.ndarray, " points"],
+    metric: Metric, queries: Queries, truth: Float[np.ndarray, " queries"], x: Rows, y: Values
 ) -> tuple[float, float]:
     """Return the mean squared error against the truth at new points, and its standard error.
 
     The standard error is over the new points only, for fixed data.
     """
     parts = (jnp.asarray(part, jnp.float32) for part in (queries, x, y))
-    predicted = np.asarray(_predict(metric, *parts), np.float64)
+    predicted = np.asarray(_attend_learned(metric, *parts).output[:, 0], np.float64)
     return mean_and_error((predicted - truth) ** 2)
-
-
-@jax.jit
-def _predict(metric, queries, x, y):
-    everything = jnp.ones((len(queries), len(x)), dtype=bool)
-    return learned_attention(metric, queries, x, y, mask=everything).output[:, 0]

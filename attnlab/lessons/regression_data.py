@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -58,59 +59,40 @@ def _waves(x):
     return jnp.sin(2 * jnp.pi * 1.5 * x[:, 0])
 
 
-def _step(x):
-    return jnp.where(x[:, 0] < 0.5, -0.6, 0.8)
-
-
-def _quickening(x):
-    return jnp.sin(2 * jnp.pi * 3 * x[:, 0] ** 2) * (1 - 0.5 * x[:, 0])
-
-
+_line = partial(DataSet, features=1, points=60)
 CURVES = MappingProxyType(
     {
-        "waves": DataSet("The truth is a sine.", 1, 60, 0.25, _waves),
-        "step": DataSet("The truth jumps. No smooth kernel can follow it.", 1, 60, 0.2, _step),
-        "quickening": DataSet(
-            "The truth varies slowly at the left, quickly at the right. No bandwidth suits both.",
-            1,
-            90,
-            0.15,
-            _quickening,
+        "waves": _line("The truth is a sine.", noise=0.25, truth=_waves),
+        "step": _line(
+            "The truth jumps. No smooth kernel can follow it.",
+            noise=0.2,
+            truth=lambda x: jnp.where(x[:, 0] < 0.5, -0.6, 0.8),
         ),
-        "crowded left": DataSet(
+        "quickening": _line(
+            "The truth varies slowly at the left, quickly at the right. No bandwidth suits both.",
+            points=90,
+            noise=0.15,
+            truth=lambda x: jnp.sin(2 * jnp.pi * 3 * x[:, 0] ** 2) * (1 - 0.5 * x[:, 0]),
+        ),
+        "crowded left": _line(
             "The truth is a sine. Its points are dense at the left and sparse at the right.",
-            1,
-            60,
-            0.25,
-            _waves,
-            3.0,
+            noise=0.25,
+            truth=_waves,
+            crowding=3.0,
         ),
     }
 )
-
-
-def _slanted(x):
-    return jnp.sin(2 * jnp.pi * 1.1 * (x[:, 0] + x[:, 1]))
-
-
-def _round(x):
-    return jnp.cos(2 * jnp.pi * 1.2 * jnp.hypot(x[:, 0] - 0.5, x[:, 1] - 0.5))
-
-
+_plane = partial(DataSet, features=2, points=150, noise=0.2)
 PLANES = MappingProxyType(
     {
-        "one irrelevant": DataSet(
-            "Only feature 1 matters; feature 2 is irrelevant.", 2, 150, 0.2, _waves
+        "one irrelevant": _plane("Only feature 1 matters; feature 2 is irrelevant.", truth=_waves),
+        "slanted": _plane(
+            "Only the sum of the features matters, not their difference.",
+            truth=lambda x: jnp.sin(2 * jnp.pi * 1.1 * (x[:, 0] + x[:, 1])),
         ),
-        "slanted": DataSet(
-            "Only the sum of the features matters, not their difference.", 2, 150, 0.2, _slanted
-        ),
-        "round": DataSet(
+        "round": _plane(
             "Both features matter equally: the fixed kernel has the right shape already.",
-            2,
-            150,
-            0.2,
-            _round,
+            truth=lambda x: jnp.cos(2 * jnp.pi * 1.2 * jnp.hypot(x[:, 0] - 0.5, x[:, 1] - 0.5)),
         ),
     }
 )
@@ -130,9 +112,8 @@ def read_points(name: str, text: str) -> tuple[Float[np.ndarray, " points"], ...
         if line.strip():
             points.append(_point(f"{name} line {number}", line))
         if len(points) > MOST:
-            raise OptionError(
-                name, f"line {number}", f"more than {MOST} points", "Leave some of them out"
-            )
+            problem = f"more than {MOST} points"
+            raise OptionError(name, f"line {number}", problem, "Leave some of them out")
     if len(points) < FEWEST:
         raise OptionError(name, text, f"fewer than {FEWEST} points", _REMEDY)
     x, y = np.array(points, dtype=np.float64).T

@@ -130,20 +130,20 @@ def patterns(
 ) -> Float[np.ndarray, "*rows keys"]:
     """Return the softmax of every row over the unmasked keys, computed as in training."""
     flat = np.asarray(scores, dtype=np.float32).reshape(-1, scores.shape[-1])
-    mask = np.broadcast_to(unmasked, flat.shape)
-    return np.asarray(_masked_softmax(flat, mask)).reshape(scores.shape)
+    found = _masked_softmax(flat, np.broadcast_to(unmasked, flat.shape))
+    return np.asarray(found).reshape(scores.shape)
 
 
 _masked_softmax = jax.jit(masked_softmax)
 
 
 class Case(NamedTuple):
-    """Scores on which a plain softmax may break, the unmasked keys, and the right answer."""
+    """Scores on which a plain softmax may break, the right answer, and the unmasked keys."""
 
     name: str
     scores: tuple[float, ...]
-    unmasked: tuple[bool, ...]
     why: str
+    unmasked: tuple[bool, ...] = (True, True, True)
 
 
 class Answer(NamedTuple):
@@ -158,52 +158,46 @@ class Answer(NamedTuple):
 
 
 _INF = float("inf")
-
 CASES = (
     Case(
         "large scores",
         (1e4, 1e4 - 1, 0.0),
-        (True, True, True),
         "exp(10,000) overflows float32. The largest score is subtracted first, which changes no "
         "weight, so the largest exponent is 0.",
     ),
     Case(
         "very negative scores",
         (-1e4, -1e4 - 1, -2e4),
-        (True, True, True),
         "Every exponential is 0, and 0/0 is not a number. The same shift prevents it.",
     ),
     Case(
         "one score of -inf",
         (-_INF, 0.0, 1.0),
-        (True, True, True),
         "exp(-inf) is exactly 0: a key with this score gets weight 0 and gradient 0.",
     ),
     Case(
         "a row of -inf",
         (-_INF, -_INF, -_INF),
-        (True, True, True),
         "-inf - (-inf) is not a number. A row with no finite score gets zeros as weights: the "
         "query attends to nothing.",
     ),
     Case(
         "every key masked",
         (3.0, 1.0, 2.0),
-        (False, False, False),
         "All keys are masked. The weights are 0, since uniform weights would leak what the mask "
         "hides. The output of such a query is 0, and no gradient passes.",
+        (False, False, False),
     ),
     Case(
         "not a number behind the mask",
         (2.0, float("nan"), 1.0),
-        (True, False, True),
         "A masked score is replaced before anything is computed. So it cannot spoil the weights "
         "or the gradients of the others.",
+        (True, False, True),
     ),
     Case(
         "a score of +inf",
         (_INF, 0.0, 1.0),
-        (True, True, True),
         "inf/inf is undefined, so the weights stay nan. A run with such a score ends with an "
         "error message.",
     ),

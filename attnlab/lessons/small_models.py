@@ -1,6 +1,6 @@
 """Small trained models that come with the program: their attention, and their steps by hand.
 
-`python -m tools.bottleneck` makes them.
+`python -m tools.small_models` makes them.
 """
 
 import functools

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -24,22 +24,18 @@ def average_by_loop(
     return means
 
 
-def average_by_matrix(
-    rows: Float[Array, "length channels"],
-) -> Float[Array, "length channels"]:
+def average_by_matrix(rows: Float[Array, "length channels"]) -> Float[Array, "length channels"]:
     """Return the means by one product: a lower triangle of ones, each row divided by its sum."""
     length = rows.shape[0]
     triangle = jnp.tril(jnp.ones((length, length)))
     return (triangle / triangle.sum(axis=1, keepdims=True)) @ rows
 
 
-def average_by_softmax(
-    rows: Float[Array, "length channels"],
-) -> Float[Array, "length channels"]:
+def average_by_softmax(rows: Float[Array, "length channels"]) -> Float[Array, "length channels"]:
     """Return the means as attention does: by the masked softmax of scores that are all zero."""
     length = rows.shape[0]
-    days = jnp.arange(length)
-    return masked_softmax(jnp.zeros((length, length)), causal(days, days)) @ rows
+    positions = jnp.arange(length)
+    return masked_softmax(jnp.zeros((length, length)), causal(positions, positions)) @ rows
 
 
 class Head(NamedTuple):
@@ -133,23 +129,20 @@ _FOUR = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
 _ONES = ((1, 1, 1),) * 4
 
 
-def _drawn(rng: np.random.Generator, rows: int, columns: int, std: float) -> Rows:
-    # Two decimals, so that the screen shows them exactly.
-    numbers = np.round(rng.normal(scale=std, size=(rows, columns)), 2)
-    return tuple(tuple(float(number) for number in row) for row in numbers)
-
-
 def _random_head() -> WorkedExample:
     rng = np.random.default_rng(0)
+
+    def drawn(rows: int, columns: int, std: float) -> Rows:
+        # Two decimals, so that the screen shows them exactly.
+        numbers = np.round(rng.normal(scale=std, size=(rows, columns)), 2)
+        return tuple(tuple(row) for row in numbers.tolist())
+
     return WorkedExample(
-        inputs=_drawn(rng, 5, 4, 1.0),
+        drawn(5, 4, 1.0),
         # With inputs of width 4 and standard deviation 1, queries have standard deviation 1, too.
-        w_query=_drawn(rng, 4, 16, 0.5),
-        w_key=_drawn(rng, 4, 16, 0.5),
-        w_value=_drawn(rng, 4, 16, 0.5),
+        *(drawn(4, 16, 0.5) for _ in ("query", "key", "value")),
         lesson="This head has random weights and width 16. Without scaling the scores have a "
-        "standard "
-        "deviation of about 2. Three of the five queries give more than 80 % of their "
+        "standard deviation of about 2. Three of the five queries give more than 80 % of their "
         "attention to one key. Switch scaling on: no key gets more than 45 %.",
     )
 
@@ -195,22 +188,21 @@ def check_shapes(tables: Mapping[str, Rows]) -> None:
     """
     shapes = {name: (len(rows), len(rows[0])) for name, rows in tables.items()}
     features, d_attn = shapes["inputs"][1], shapes["w_query"][1]
+
+    def refuse(name: str, problem: str, remedy: str) -> NoReturn:
+        raise OptionError(name, "{} × {}".format(*shapes[name]), problem, f"Give it {remedy}")
+
     for name in ("w_query", "w_key", "w_value"):
-        if shapes[name][0] != features:
-            problem = f"{shapes[name][0]} rows, but the inputs have {features} columns"
-            raise _shape_error(name, shapes[name], problem, f"Give it {features} rows")
-    if shapes["w_key"][1] != d_attn:
-        problem = f"{shapes['w_key'][1]} columns, but `w_query` has {d_attn}"
-        raise _shape_error("w_key", shapes["w_key"], problem, f"Give it {d_attn} columns")
-    if "asking" in shapes and shapes["asking"][1] != features:
-        problem = f"{shapes['asking'][1]} columns, but the inputs have {features}"
-        raise _shape_error("asking", shapes["asking"], problem, f"Give it {features} columns")
+        if (rows := shapes[name][0]) != features:
+            problem = f"{rows} rows, but the inputs have {features} columns"
+            refuse(name, problem, f"{features} rows")
+    if (columns := shapes["w_key"][1]) != d_attn:
+        refuse("w_key", f"{columns} columns, but `w_query` has {d_attn}", f"{d_attn} columns")
+    if "asking" in shapes and (columns := shapes["asking"][1]) != features:
+        problem = f"{columns} columns, but the inputs have {features}"
+        refuse("asking", problem, f"{features} columns")
     for name in ("query", "key", "value"):
         bias, columns = f"b_{name}", shapes[f"w_{name}"][1]
         if bias in shapes and shapes[bias] != (1, columns):
             problem = f"not one row of {columns}, the columns of `w_{name}`"
-            raise _shape_error(bias, shapes[bias], problem, f"Give it {columns} numbers")
-
-
-def _shape_error(name: str, shape: tuple[int, int], problem: str, remedy: str) -> OptionError:
-    return OptionError(name, f"{shape[0]} × {shape[1]}", problem, remedy)
+            refuse(bias, problem, f"{columns} numbers")

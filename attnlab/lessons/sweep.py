@@ -121,10 +121,17 @@ def run_sweep(sweep: Sweep) -> Iterator[SweepProgress]:
     Yield progress at least every hundred steps; the last two tracks may be unfinished.
     """
     yield SweepProgress(0.0, "drawing the data", ())
-    data = _data(sweep)
-    checks = check_steps(sweep.experiment.training.steps)
-    total = len(sweep.widths) * sweep.experiment.training.steps
-    done, tracks = 0, ()
+    data, training = _data(sweep), sweep.experiment.training
+    checks = check_steps(training.steps).tolist()
+    total, done, tracks = len(sweep.widths) * training.steps, 0, ()
+    advance = partial(
+        _advance,
+        sources=data.setups.source,
+        keys=data.setups.key,
+        training=as_compiled(training),
+        learning_rate=jnp.float32(training.learning_rate),
+        last_step=jnp.int32(training.steps),
+    )
     for d_attn in sweep.widths:
         doing = f"d_attn {d_attn}"
         yield SweepProgress(done / total, doing, tracks)
@@ -132,9 +139,10 @@ def run_sweep(sweep: Sweep) -> Iterator[SweepProgress]:
         looks = [_look(sweep, states, data)]
         for before, after in itertools.pairwise(checks):
             pair = _pair(d_attn, checks, looks)
-            for steps in _chunks(int(after - before)):
+            for start in range(before, after, _MOST_STEPS_A_CHUNK):
                 yield SweepProgress(done / total, doing, (*tracks, *pair))
-                states = _advance(sweep, states, data, steps)
+                steps = min(after - start, _MOST_STEPS_A_CHUNK)
+                states = advance(states, steps=jnp.int32(steps))
                 done += steps
             looks.append(_look(sweep, states, data))
         tracks = (*tracks, *_pair(d_attn, checks, looks))
@@ -221,27 +229,8 @@ def _stacked(trees: list) -> Any:
     return jax.tree.map(stacked, *trees)
 
 
-def _chunks(steps: int) -> Iterator[int]:
-    while steps > 0:
-        yield min(steps, _MOST_STEPS_A_CHUNK)
-        steps -= _MOST_STEPS_A_CHUNK
-
-
-def _advance(sweep: Sweep, states: TrainState, data: _Data, steps: int) -> TrainState:
-    training = sweep.experiment.training
-    return _advance_all(
-        states,
-        data.setups.source,
-        data.setups.key,
-        as_compiled(training),
-        learning_rate=jnp.float32(training.learning_rate),
-        last_step=jnp.int32(training.steps),
-        steps=jnp.int32(steps),
-    )
-
-
 @eqx.filter_jit
-def _advance_all(states, sources, keys, training, **numbers):
+def _advance(states, sources, keys, training, **numbers):
     def one(state, source, key):
         return take_steps(state, source, training, key=key, **numbers)[0]
 
@@ -280,18 +269,12 @@ def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
     queries = jnp.array([readout_position(readout, tokens.size)])
     parts = model.parts(jax.nn.one_hot(tokens, model.vocab), queries)
     scores = (parts.scale * (parts.query @ parts.key.T) + parts.bias)[0]
-    logits, (pattern,) = parts.attended()
+    logits, (pattern,) = parts.attend()
     nats = -(pattern * jnp.log(jnp.where(pattern > 0, pattern, 1.0))).sum()
     return jnp.std(scores, where=parts.mask[0]), nats, logits[0]
 
 
-def _pair(
-    d_attn: int, checks: Int[np.ndarray, " checks"], looks: list[tuple[np.ndarray, ...]]
-) -> list[Track]:
+def _pair(d_attn: int, checks: list[int], looks: list[tuple[np.ndarray, ...]]) -> list[Track]:
     """Return the tracks of both scales with the evaluations so far."""
-    std, nats, gap = (np.stack(part, axis=-1) for part in zip(*looks, strict=True))
-    steps = checks[: len(looks)]
-    return [
-        Track(d_attn, scale, steps, std[number], nats[number], gap[number])
-        for number, scale in enumerate(_SCALES)
-    ]
+    found, steps = np.stack(looks, axis=-1), np.array(checks[: len(looks)])
+    return [Track(d_attn, scale, steps, *found[:, at]) for at, scale in enumerate(_SCALES)]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
-from attnlab.generators.interruption import Stopped, listening
+from attnlab.configuration.cancellation import Stopped, listening
 
 _LOG = logging.getLogger(__name__)
 
@@ -41,34 +41,34 @@ class WorkQueue:
         self.is_full = is_full
         self.changed = threading.Condition()
         # Jobs in order of arrival.
-        self.line: collections.deque[Place] = collections.deque()
+        self.line: collections.deque[Ticket] = collections.deque()
 
     def join(
         self, same: Hashable = None, *, is_known: Callable[[Hashable], bool] = lambda same: False
-    ) -> "Place":
-        """Return a place at the end of the queue.
+    ) -> "Ticket":
+        """Return a ticket at the end of the queue.
 
         Args:
             same: Jobs with equal values compute the same: only the first of them runs, while the
                 others wait for its result. None equals no other job.
             is_known: Returns whether the result is known. Such a job need not wait.
         """
-        return Place(self, same, is_known)
+        return Ticket(self, same, is_known)
 
     def admit(self) -> None:
         """Let the jobs run whose turn has come. Call it with `changed` held."""
-        running = sum(place.is_admitted for place in self.line)
-        for place in self.line:
-            if not place.is_admitted and (
-                place.is_known() or (running < self.places and not place.has_twin())
+        running = sum(ticket.is_admitted for ticket in self.line)
+        for ticket in self.line:
+            if not ticket.is_admitted and (
+                ticket.is_known() or (running < self.places and not ticket.has_twin())
             ):
-                place.is_admitted = True
+                ticket.is_admitted = True
                 running += 1
         self.changed.notify_all()
 
 
-class Place:
-    """The place of a job in the queue. All methods are thread-safe; only `wait` blocks."""
+class Ticket:
+    """The ticket of a job in the queue. All methods are thread-safe; only `wait` blocks."""
 
     def __init__(self, queue: WorkQueue, same: Hashable, is_known: Callable[[Hashable], bool]):
         self._queue, self._same, self._is_known = queue, same, is_known
@@ -86,13 +86,17 @@ class Place:
         Jobs that wait for the result of another one do not count.
         """
         with self._queue.changed:
-            return self._number()
+            if self.is_admitted or self not in self._queue.line:
+                return 0
+            line = list(self._queue.line)
+            waiting = (ticket for ticket in line[: line.index(self)] if not ticket.is_admitted)
+            return 1 + sum(not ticket.has_twin() for ticket in waiting)
 
     def wait(self) -> bool:
         """Wait for this job's turn; False if it left the queue before."""
         queue = self._queue
         with queue.changed:
-            queue.changed.wait_for(lambda: self._number() == 0)
+            queue.changed.wait_for(lambda: self.number == 0)
             self._began = queue.clock()
             return self in queue.line
 
@@ -110,11 +114,11 @@ class Place:
     def has_twin(self) -> bool:
         """Return whether an earlier job in the queue computes the same."""
         with self._queue.changed:
-            same = (place for place in self._queue.line if place._same == self._same)
+            same = (ticket for ticket in self._queue.line if ticket._same == self._same)
             return self._same is not None and next(same, self) is not self
 
-    def part(self) -> None:
-        """Stop sharing: the job neither waits for an equal job, nor do others wait for it."""
+    def stop_sharing(self) -> None:
+        """Let the job run alone: it waits for no equal job, and no equal job waits for it."""
         with self._queue.changed:
             self._same = None
             self._queue.admit()
@@ -144,13 +148,6 @@ class Place:
             return f"its turn of {queue.seconds:.0f} s is over"
         return ""
 
-    def _number(self) -> int:
-        if self.is_admitted or self not in self._queue.line:
-            return 0
-        line = list(self._queue.line)
-        waiting = (place for place in line[: line.index(self)] if not place.is_admitted)
-        return 1 + sum(not place.has_twin() for place in waiting)
-
 
 class JobState(NamedTuple):
     """A job at one moment.
@@ -176,7 +173,7 @@ class Job:
     """Runs an iterator in a daemon thread once its turn in `queue` has come.
 
     A pause takes effect after the next item at which `may_pause` returns True. Within an item, it
-    takes effect where the work calls `check_in` (`generators.interruption`); this ends the
+    takes effect where the work calls `check_in` (`configuration.cancellation`); this ends the
     iterator, so that a resumed job starts it again. All methods are thread-safe.
 
     Args:
@@ -185,7 +182,7 @@ class Job:
         queue: The queue in which it waits.
         rest: Seconds to wait after each item, or a function that returns them.
         name: The name of the thread.
-        join: Returns the job's place in the queue.
+        join: Returns the job's ticket in the queue.
         may_pause: Returns whether a pause is possible after the latest item.
         at_rest: Called before the thread ends, with the error or, if there was none, "".
     """
@@ -198,7 +195,7 @@ class Job:
         queue: WorkQueue | None = None,
         rest: float | Callable[[], float] = 0.0,
         name: str = "attnlab-background",
-        join: Callable[[WorkQueue], Place] = WorkQueue.join,
+        join: Callable[[WorkQueue], Ticket] = WorkQueue.join,
         may_pause: Callable[[], bool] = lambda: True,
         at_rest: Callable[[str], None] = lambda error: None,
     ):
@@ -211,7 +208,7 @@ class Job:
         self._items: Iterator[Any] | None = None
         self._thread: threading.Thread | None = None
         # None, unless there is a thread.
-        self.place: Place | None = None
+        self.ticket: Ticket | None = None
         self._latest: Any = None
         self._done, self._message, self._error = False, "", ""
         self._seconds = 0.0
@@ -228,16 +225,16 @@ class Job:
         with self._lock:
             self._pausing.set()
             # A job that still waits has nothing to finish.
-            if self.place is not None and self.place.number:
-                self.place.leave()
+            if self.ticket is not None and self.ticket.number:
+                self.ticket.leave()
 
     def state(self) -> JobState:
         """Return the current state, and count as a viewer."""
         with self._lock:
-            place, message = self.place, self._message
-            if place is not None:
-                place.watch()
-                message = message or ("stopping" if self._pausing.is_set() else place.message())
+            ticket, message = self.ticket, self._message
+            if ticket is not None:
+                ticket.watch()
+                message = message or ("stopping" if self._pausing.is_set() else ticket.message())
             return JobState(
                 self._latest,
                 running=self._thread is not None,
@@ -259,24 +256,24 @@ class Job:
 
     def is_stopping(self) -> bool:
         """Return whether the job should pause as soon as it may."""
-        place = self.place
-        return self._pausing.is_set() or (place is not None and place.reason_to_end() != "")
+        ticket = self.ticket
+        return self._pausing.is_set() or (ticket is not None and ticket.reason_to_end() != "")
 
     def _begin(self) -> None:
         self._message = ""
-        self.place = self._join(self._queue)
+        self.ticket = self._join(self._queue)
         # A daemon, so that an open page never keeps the server from exiting.
         self._thread = threading.Thread(
-            target=self._work, args=(self.place,), name=self._name, daemon=True
+            target=self._work, args=(self.ticket,), name=self._name, daemon=True
         )
         self._thread.start()
 
-    def _work(self, place: Place) -> None:
+    def _work(self, ticket: Ticket) -> None:
         message, error, done = "", "", False
         try:
-            if place.wait() and not (message := place.reason_to_end()):
-                with listening(lambda: self._check_in(place)):
-                    done, message = self._exhaust(place)
+            if ticket.wait() and not (message := ticket.reason_to_end()):
+                with listening(lambda: self._check_in(ticket)):
+                    done, message = self._exhaust(ticket)
         except Stopped as stop:
             # Stopped within an item: the iterator starts again when the job is resumed.
             message, self._items = str(stop), None
@@ -288,14 +285,14 @@ class Job:
             self._at_rest(error)
         finally:
             with self._lock:
-                place.leave()
-                self.place = self._thread = None
+                ticket.leave()
+                self.ticket = self._thread = None
                 self._message, self._error, self._done = message, error, done
                 if not done and not message and not self._pausing.is_set():
                     # Paused and started again before this thread noticed.
                     self._begin()
 
-    def _exhaust(self, place: Place) -> tuple[bool, str]:
+    def _exhaust(self, ticket: Ticket) -> tuple[bool, str]:
         """Take items until a pause; return whether none are left, and the queue's reason."""
         self._items = self._items or self._make()
         before = time.monotonic()
@@ -309,12 +306,12 @@ class Job:
                 continue
             if is_pausing:
                 return False, ""
-            if reason := place.reason_to_end():
+            if reason := ticket.reason_to_end():
                 return False, reason
         return True, ""
 
-    def _check_in(self, place: Place) -> None:
+    def _check_in(self, ticket: Ticket) -> None:
         if self._pausing.is_set():
             raise Stopped
-        if reason := place.reason_to_end():
+        if reason := ticket.reason_to_end():
             raise Stopped(reason)

@@ -4,16 +4,16 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Int
 
+from attnlab.configuration.cancellation import Stopped
 from attnlab.configuration.options import present
-from attnlab.generators.interruption import Stopped
-from attnlab.live.jobs import Job, Place, WorkQueue
-from attnlab.live.progress import Autosave, Pace, RunProgress, Save
-from attnlab.live.shared_runs import SharedRuns
+from attnlab.live.jobs import Job, Ticket, WorkQueue
+from attnlab.live.progress import Autosave, Pace, RunProgress, Save, SharedRuns
 from attnlab.models import parameter_count
 from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.snapshot import Snapshot
@@ -61,20 +61,26 @@ class LiveRun:
         self._make_job()
 
     def _make_job(self) -> None:
-        progress = self._progress
+        progress, shared = self._progress, self._shared
 
         def rest() -> float:
             return 0.0 if progress.pace is None else progress.pace.rest()
+
+        def join(queue: WorkQueue) -> Ticket:
+            if shared is None or not self._shares(progress):
+                return queue.join()
+            return queue.join(progress.experiment, is_known=shared.__contains__)
+
+        def may_pause() -> bool:
+            return progress.latest is not None and progress.latest.step == progress.step
 
         job = Job(
             lambda: self._train(progress, job),
             queue=self._queue,
             rest=rest,
             name="attnlab-run",
-            join=lambda queue: self._join(queue, progress),
-            may_pause=lambda: (
-                (event := progress.latest) is not None and event.step == progress.step
-            ),
+            join=join,
+            may_pause=may_pause,
             at_rest=lambda error: self._autosave(progress, error),
         )
         self._job = job
@@ -123,9 +129,9 @@ class LiveRun:
             self._speed = steps_per_second
             if self._progress.pace:
                 self._progress.pace.limit = steps_per_second
-            if steps_per_second is not None and (place := self._job.place):
+            if steps_per_second is not None and (ticket := self._job.ticket):
                 # Others need not wait for a run that is slow to be watched.
-                place.part()
+                ticket.stop_sharing()
 
     def reset(self, experiment: Experiment | None = None) -> None:
         """Go back to step 0: with the same data and weights, or with another experiment."""
@@ -184,10 +190,10 @@ class LiveRun:
     def snapshot(self) -> Snapshot:
         """Return the current state, and count as a viewer."""
         with self._lock:
-            state, place, progress = self._job.state(), self._job.place, self._progress
+            state, ticket, progress = self._job.state(), self._job.ticket, self._progress
             message = progress.failure or state.error or progress.message
             if not message and state.running:
-                message = place.message() if place else ""
+                message = ticket.message() if ticket else ""
             elif not message and state.message:
                 message = f"{state.message}: press Continue"
             return Snapshot(
@@ -201,8 +207,8 @@ class LiveRun:
                 steps_per_second=progress.steps_per_second,
                 seconds=progress.seconds,
                 message=message,
-                in_queue=place.number if place else 0,
-                has_twin=place is not None and place.number > 0 and place.has_twin(),
+                in_queue=ticket.number if ticket else 0,
+                has_twin=ticket is not None and ticket.number > 0 and ticket.has_twin(),
             )
 
     def summary(self) -> RunSummary | None:
@@ -230,11 +236,11 @@ class LiveRun:
         return self._job.wait(timeout)
 
     def _state(self) -> str:
-        state, place = self._job.state(), self._job.place
+        state, ticket = self._job.state(), self._job.ticket
         if self._progress.failure or state.error:
             return "failed"
         if state.running:
-            return "running" if self._compiled and not (place and place.number) else "compiling"
+            return "running" if self._compiled and not (ticket and ticket.number) else "compiling"
         if not self._begun:
             return "idle"
         return "done" if self._progress.at_end else "paused"
@@ -243,8 +249,8 @@ class LiveRun:
         if not self._job.state().running:
             self._progress.message, self._progress.pace = "", None
         self._allowed, self._begun = steps, True
-        if steps is not None and (place := self._job.place):
-            place.part()
+        if steps is not None and (ticket := self._job.ticket):
+            ticket.stop_sharing()
         self._job.start()
 
     def _shares(self, progress: RunProgress) -> bool:
@@ -252,21 +258,6 @@ class LiveRun:
         is_new = progress.is_trained_here and progress.latest is None
         is_whole = self._allowed is None and self._speed is None and progress.target is None
         return self._shared is not None and is_new and is_whole
-
-    def _join(self, queue: WorkQueue, progress: RunProgress) -> Place:
-        if self._shared is None or not self._shares(progress):
-            return queue.join()
-        return queue.join(progress.experiment, is_known=self._shared.__contains__)
-
-    def _take_over(self, job: Job, progress: RunProgress) -> bool:
-        """Take over the result of an equal run; return whether there is one."""
-        shared, found = self._shared, None
-        with self._of(job):
-            if shared is not None and self._shares(progress):
-                found = shared.get(progress.experiment)
-            if found is not None:
-                progress.take_over(found)
-        return found is not None
 
     @contextmanager
     def _of(self, job: Job) -> Iterator[None]:
@@ -276,23 +267,27 @@ class LiveRun:
                 raise Stopped
             yield
 
-    def _say(self, job: Job, message: str) -> None:
-        with self._of(job):
-            self._progress.message = message
-
     def _train(self, progress: RunProgress, job: Job) -> Iterator[None]:
         """Train to the end of the run; yield wherever it may pause."""
-        if self._take_over(job, progress):
-            return
         experiment, setup, state = progress.experiment, progress.setup, progress.state
+        with self._of(job):
+            # An equal run may be finished.
+            shared = self._shared if self._shares(progress) else None
+            if shared is not None and (found := shared.get(experiment)) is not None:
+                progress.take_over(found)
+                return
         compiling = None
         if progress.latest is None:
-            self._say(job, "generating data")
+            with self._of(job):
+                progress.message = "generating data"
             setup = setup or prepare(experiment)
             state = state or setup.state
-            compiling = _compile_steps_aside(experiment)
-            self._say(job, f"testing the {'saved' if progress.step else 'initial'} weights")
+            # The training program, the largest, while the initial weights are evaluated.
+            pool = ThreadPoolExecutor(1, thread_name_prefix="attnlab-compile")
+            compiling = pool.submit(compile_steps, experiment)
+            pool.shutdown(wait=False)
             with self._of(job):
+                progress.message = f"testing the {'saved' if progress.step else 'initial'} weights"
                 progress.setup = setup
             if progress.step > 0:
                 self._take(job, evaluate_state(state, setup, experiment.training, progress.plan))
@@ -323,13 +318,13 @@ class LiveRun:
                 progress.pace = Pace(progress.step, spent=progress.seconds)
                 progress.pace.limit = self._speed
             pace = progress.pace
-            if job.is_stopping() or pace.look_is_due():
+            if job.is_stopping() or pace.evaluation_is_due():
                 return 0
             steps = min(pace.chunk, progress.plan.next_after(progress.step) - progress.step)
             if self._allowed is not None:
                 steps = min(steps, self._allowed)
                 self._allowed -= steps
-            pace.begin()
+            pace.begin_chunk()
             return steps
 
     def _take(self, job: Job, event: Event) -> None:
@@ -356,29 +351,15 @@ class LiveRun:
         progress.autosave.take(tested)
 
 
-def _compile_steps_aside(experiment: Experiment) -> Future:
-    """Compile the training program, the largest, while the initial weights are evaluated."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="attnlab-compile")
-    compiling = pool.submit(compile_steps, experiment)
-    pool.shutdown(wait=False)
-    return compiling
-
-
 def compile_steps(experiment: Experiment) -> None:
     """Compile the training program of an experiment."""
 
     # Weights and data of the right shapes, filled by NumPy: JAX would compile a fill per shape.
-    def zeros(form: jax.ShapeDtypeStruct) -> jax.Array:
-        return jax.device_put(np.zeros(form.shape, form.dtype))
+    def zeros(leaf: Any) -> Any:
+        is_shape = isinstance(leaf, jax.ShapeDtypeStruct)
+        return jax.device_put(np.zeros(leaf.shape, leaf.dtype)) if is_shape else leaf
 
-    def is_shape(leaf: object) -> bool:
-        return isinstance(leaf, jax.ShapeDtypeStruct)
-
-    state = jax.tree.map(
-        lambda leaf: zeros(leaf) if is_shape(leaf) else leaf,
-        abstract_state(experiment),
-        is_leaf=is_shape,
-    )
+    state = jax.tree.map(zeros, abstract_state(experiment))
     size = experiment.training.train_size, experiment.length + 1
     source = source_of(experiment, zeros(jax.ShapeDtypeStruct(size, np.int32)))
     advance(state, source, experiment.training, key=jax.random.key(0), steps=0)

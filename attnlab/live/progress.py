@@ -1,4 +1,4 @@
-"""The progress of a live run: its results so far, its timing and its autosave."""
+"""The progress of a live run: its results so far, its timing, its autosave, and shared runs."""
 
 import collections
 import dataclasses
@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
+
+import jax
 
 from attnlab.configuration.options import OptionError, present
 from attnlab.runs.history import History, empty_history
@@ -32,8 +34,8 @@ _AUTOSAVE_SECONDS = 10.0
 # A chunk this long keeps Pause prompt and costs little in calls.
 _CHUNK_SECONDS = 0.075
 # Seconds between evaluations outside the evaluation plan, and the share of time they may take.
-_LOOK_SECONDS = 0.25
-_LOOK_SHARE = 0.25
+_EVALUATION_SECONDS = 0.25
+_EVALUATION_SHARE = 0.25
 _SPEED_SECONDS = 1.0
 # The length of a chunk in a run with a speed limit.
 _SLOW_SECONDS = 0.1
@@ -59,46 +61,46 @@ class Pace:
         self._clock = clock
         self._began = clock()
         self._start = self._began - spent
-        self._last_look = self._began
-        self._look_every = _LOOK_SECONDS
-        self._turn, self._stepped = self._began, 0
+        self._last_evaluation = self._began
+        self._evaluate_every = _EVALUATION_SECONDS
+        self._turn, self._last_steps = self._began, 0
         self._marks = collections.deque([(self._began, step)])
 
     def seconds(self) -> float:
         """Return the total training seconds, including earlier stretches."""
         return self._clock() - self._start
 
-    def begin(self) -> None:
+    def begin_chunk(self) -> None:
         """Record that a chunk of steps begins."""
         self._began = self._clock()
         self._turn = self._began
 
-    def stepped(self, steps: int) -> None:
+    def end_chunk(self, steps: int) -> None:
         """Record that a chunk is done, and set the length of the next one."""
         if steps:
             each = max(_LEAST_SECONDS, self._clock() - self._began) / steps
             self.chunk = max(1, min(CHUNK_CAPACITY, int(_CHUNK_SECONDS / each)))
             if self.limit is not None:
                 self.chunk = max(1, min(self.chunk, int(_SLOW_SECONDS * self.limit)))
-        self._stepped = steps
+        self._last_steps = steps
         self._began = self._clock()
 
     def rest(self) -> float:
         """Return the seconds to wait before the next chunk, so that the limit holds."""
-        if self.limit is None or self.look_is_due():
+        if self.limit is None or self.evaluation_is_due():
             return 0.0
-        whole = self._stepped / self.limit
+        whole = self._last_steps / self.limit
         return min(max(0.0, self._turn + whole - self._clock()), whole)
 
-    def look_is_due(self) -> bool:
+    def evaluation_is_due(self) -> bool:
         """Return whether it is time for an evaluation, given the time that it takes."""
-        return self._began - self._last_look >= self._look_every
+        return self._began - self._last_evaluation >= self._evaluate_every
 
-    def looked(self) -> None:
+    def end_evaluation(self) -> None:
         """Record that an evaluation is done."""
-        self._last_look = self._clock()
-        cost = self._last_look - self._began
-        self._look_every = max(_LOOK_SECONDS, cost / _LOOK_SHARE)
+        self._last_evaluation = self._clock()
+        cost = self._last_evaluation - self._began
+        self._evaluate_every = max(_EVALUATION_SECONDS, cost / _EVALUATION_SHARE)
 
     def steps_per_second(self, step: int) -> float:
         """Return the speed over the last second or, in a slow run, the last chunk."""
@@ -240,7 +242,7 @@ class RunProgress:
             self.state = event.state
             self.step += event.losses.nll.size
             if self.pace:
-                self.pace.stepped(event.losses.nll.size)
+                self.pace.end_chunk(event.losses.nll.size)
         elif isinstance(event, EvaluationEvent):
             if self.latest is None:
                 self.message = ""
@@ -251,7 +253,7 @@ class RunProgress:
                 self.failure = divergence(self.experiment, setup, state, event.evaluation)
             self.tested = self.stored()
             if self.pace:
-                self.pace.looked()
+                self.pace.end_evaluation()
         if self.pace:
             self.steps_per_second = self.pace.steps_per_second(self.step)
             self.seconds = self.pace.seconds()
@@ -281,3 +283,43 @@ class RunProgress:
         state = "failed" if reason else "done" if self.at_end else "interrupted"
         evaluation, name = self.latest.evaluation, self.autosave.name
         return summary_of(run, state, evaluation, self.seconds, reason=reason, name=name)
+
+
+class SharedRuns:
+    """The last finished runs, by experiment. Thread-safe.
+
+    An experiment determines its run, so that a stored run equals what a visitor would train. It
+    contains no names, tags or notes.
+
+    Args:
+        most_bytes: Maximum size of all stored runs; the oldest are dropped.
+    """
+
+    def __init__(self, most_bytes: int):
+        self._most_bytes, self._lock = most_bytes, threading.Lock()
+        self._runs: collections.OrderedDict[Experiment, tuple[RunProgress, int]]
+        self._runs = collections.OrderedDict()
+
+    def __contains__(self, experiment: object) -> bool:
+        with self._lock:
+            return experiment in self._runs
+
+    def get(self, experiment: Experiment) -> RunProgress | None:
+        """Return the finished run of an experiment, if it is stored. Do not change it."""
+        with self._lock:
+            return self._runs.get(experiment, (None, 0))[0]
+
+    def put(self, run: RunProgress) -> None:
+        """Store a finished run, unless it is too large."""
+        kept = RunProgress(run.experiment, Autosave())
+        kept.take_over(run)
+        models = run.latest, run.history.checkpoints
+        parts = jax.tree.leaves((run.setup, run.state, run.history.losses, models))
+        size = sum(getattr(part, "nbytes", 0) for part in parts)
+        if size > self._most_bytes:
+            return
+        with self._lock:
+            self._runs.pop(run.experiment, None)
+            self._runs[run.experiment] = kept, size
+            while sum(each for _, each in self._runs.values()) > self._most_bytes:
+                self._runs.popitem(last=False)

@@ -18,6 +18,10 @@ from attnlab.models.base import (
     AbstractModelOptions,
     AttentionMap,
     CellArithmetic,
+    CellPlace,
+    Logits,
+    OneHot,
+    Queries,
     Trace,
 )
 from attnlab.models.parts import (
@@ -30,15 +34,16 @@ from attnlab.models.parts import (
     Projection,
     embedding_of,
     initial_projection,
-    positions_in_words,
+    position_features,
+    position_formulas,
     project,
     project_side_by_side,
     project_tokens,
-    seen_through,
     side_by_side,
-    width_in_words,
+    visible_through,
+    width_formula,
 )
-from attnlab.models.sites import Activations, Edit, with_edits
+from attnlab.models.sites import Activations, Edits, with_edits
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 
@@ -86,7 +91,7 @@ class AttentionOptions(AbstractModelOptions):
 
     def parameter_formulas(self) -> Mapping[str, str]:
         learned = self.embedding == "learned"
-        width = width_in_words(
+        width = width_formula(
             "d_model" if learned else "vocab",
             self.position,
             self.d_model,
@@ -94,14 +99,14 @@ class AttentionOptions(AbstractModelOptions):
         )
         return {
             **({"tokens": "vocab × d_model"} if learned else {}),
-            **positions_in_words(self.position),
+            **position_formulas(self.position),
             "query": f"({width} + 1) × d_attn",
             "key": f"({width} + 1) × d_attn",
             "value": f"({width} + 1) × vocab",
         }
 
     def sees(self, position: int, length: int) -> tuple[int, ...]:
-        return seen_through(self.mask, position, length)
+        return visible_through(self.mask, position, length)
 
     def sees_order(self) -> bool:
         return self.position.tells_order(d_attn=self.d_attn)
@@ -136,13 +141,12 @@ class AttentionOptions(AbstractModelOptions):
         def projection(key, outputs):
             return initial_projection(self.initialisation, key=key, inputs=width, outputs=outputs)
 
-        trainable = getattr(self.position, "trainable", False)
         return Attention(
             options=self,
             vocab=vocab,
             length=length,
             tokens=tokens,
-            positions=positions if trainable else None,
+            positions=positions if self.position.trainable else None,
             query=projection(query_key, self.d_attn),
             key=projection(key_key, self.d_attn),
             value=projection(value_key, vocab),
@@ -164,19 +168,14 @@ class Attention(AbstractModel):
     value: Projection
 
     def read(
-        self,
-        one_hot: Float[Array, "length vocab"],
-        queries: Int[Array, " query"],
-        *,
-        edits: Sequence[Edit] = (),
-        capture: Sequence[str] = (),
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        self, one_hot: OneHot, queries: Queries, *, edits: Edits = (), capture: Sequence[str] = ()
+    ) -> tuple[Logits, Trace]:
         inner, rows = Activations(edits, capture), None
-        if inner.are_asked:
+        if inner.active:
             embedding = self.embedding()
             rows = inner.at("embedding", one_hot @ embedding.tokens + embedding.positions)
         parts = self.parts(one_hot, queries, rows)
-        logits, pattern = parts.attended(self.options.score)
+        logits, pattern = parts.attend(self.options.score)
         if inner.patterns():
             pattern = with_edits(pattern[None], inner.patterns(), layer=0, queries=queries)[0]
             logits = pattern @ parts.value
@@ -188,18 +187,9 @@ class Attention(AbstractModel):
         # The output of the head is the logits already.
         return ("embedding",)
 
-    def cell(
-        self,
-        tokens: Int[Array, " length"],
-        *,
-        layer: int,
-        head: int,
-        query: int,
-        key: int,
-        kind: str = "self",
-    ) -> CellArithmetic:
-        parts = self.parts(jax.nn.one_hot(tokens, self.vocab), jnp.array([query]))
-        return parts.cell(key, self.options.score)
+    def cell(self, tokens: Int[Array, " length"], place: CellPlace) -> CellArithmetic:
+        parts = self.parts(jax.nn.one_hot(tokens, self.vocab), jnp.array([place.query]))
+        return parts.cell(place.key, self.options.score)
 
     def copying_circuits(self) -> Float[Array, "layers heads vocab vocab"]:
         # The values are the logits already.
@@ -237,15 +227,7 @@ class Attention(AbstractModel):
 
     def embedding(self) -> Embedding:
         """Return the features of every token and of every position."""
-        positions = self.positions
-        if positions is None:
-            # A fixed encoding is a constant of the compiled program, and needs no random draw.
-            positions = position_table(
-                self.options.position,
-                length=self.length,
-                width=self.options.d_model,
-                key=jr.key(0),
-            )
+        positions = position_features(self.positions, self.options, self.length)
         return _embedding(self.tokens, positions, self.vocab)
 
 

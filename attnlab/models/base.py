@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax.tree_util import GetAttrKey, KeyPath
+from jax.tree_util import GetAttrKey
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import Finding, OptionError, Options, options_of, quoted
@@ -22,6 +22,9 @@ from attnlab.optimum.best import best_from_positions
 # Keys of `Trace.values`.
 WEIGHTS_BY_POSITION, HIDDEN_STATES = "weights by position", "hidden states"
 TIME_SCALES, KERNELS = "time scales", "kernels"
+OneHot = Float[Array, "length vocab"]
+Queries = Int[Array, " query"]
+Logits = Float[Array, "query vocab"]
 _LOSSES, _READOUTS = ("last", "next", "published"), ("last", "first")
 
 
@@ -56,6 +59,16 @@ class Trace(eqx.Module):
     attention: tuple[AttentionMap, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     residual: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CellPlace(NamedTuple):
+    """A cell of a pattern: query and key are indices in the trace's map of that layer and kind."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    kind: str = "self"
 
 
 class CellArithmetic(NamedTuple):
@@ -93,12 +106,8 @@ class AbstractModel(eqx.Module):
     edited_kinds: ClassVar[tuple[str, ...]] = ("self",)
 
     def __call__(
-        self,
-        tokens: Int[Array, " length"],
-        queries: Int[Array, " query"],
-        *,
-        capture: Sequence[str] = (),
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        self, tokens: Int[Array, " length"], queries: Queries, *, capture: Sequence[str] = ()
+    ) -> tuple[Logits, Trace]:
         """Return the logits at the positions `queries`, and the trace.
 
         Args:
@@ -134,27 +143,11 @@ class AbstractModel(eqx.Module):
             raise OptionError("site", site, "the model has no such site", remedy)
 
     @abc.abstractmethod
-    def read(
-        self,
-        one_hot: Float[Array, "length vocab"],
-        queries: Int[Array, " query"],
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+    def read(self, one_hot: OneHot, queries: Queries) -> tuple[Logits, Trace]:
         """Like `__call__`, but take one-hot rows, so that gradients reach the input."""
 
-    def cell(
-        self,
-        tokens: Int[Array, " length"],
-        *,
-        layer: int,
-        head: int,
-        query: int,
-        key: int,
-        kind: str = "self",
-    ) -> CellArithmetic | None:
-        """Return the arithmetic of one cell of a pattern, or None if there is no such cell.
-
-        Query and key are indices in the trace's map of that layer and kind.
-        """
+    def cell(self, tokens: Int[Array, " length"], place: CellPlace) -> CellArithmetic | None:
+        """Return the arithmetic of one cell of a pattern, or None if there is no such cell."""
         return None
 
     def contributions(
@@ -321,14 +314,9 @@ def parameters_by_part(
     shapes = eqx.filter_eval_shape(options.build, vocab=vocab, length=length, key=jr.key(0))
     counts: dict[str, int] = {}
     for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(shapes, is_parameter)):
-        part = _part(path, formulas)
+        fields = [key.name for key in path if isinstance(key, GetAttrKey)]
+        part = within if (within := ".".join(fields[:2])) in formulas else fields[0]
         counts[part] = counts.get(part, 0) + leaf.size
     return tuple(
         ParameterCount(part, count, formulas.get(part, "")) for part, count in counts.items()
     )
-
-
-def _part(path: KeyPath, formulas: Mapping[str, str]) -> str:
-    fields = [key.name for key in path if isinstance(key, GetAttrKey)]
-    within = ".".join(fields[:2])
-    return within if within in formulas else fields[0]

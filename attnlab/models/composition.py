@@ -12,8 +12,9 @@ from jaxtyping import Array, Bool, Float, Int
 from attnlab.attention import scale_factor
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.models.base import AbstractModel
-from attnlab.models.parts import in_normalised
+from attnlab.models.parts import normalise_parts
 from attnlab.models.transformer import Transformer
+from attnlab.models.transformer_layer import attend_heads
 from attnlab.positions import AbstractScorePosition
 
 # The inputs of a head that a path can reach.
@@ -79,8 +80,10 @@ def score_parts(
     names, rows, bias = _parts(model, jnp.asarray(tokens), layer, jnp.int32(head), places)
     made = np.asarray(rows, np.float64)
     scale = scale_factor(options.scale, d_attn=options.d_attn, temperature=options.temperature)
-    (of_query, queries), (of_key, keys) = (_without_zeros(names, each) for each in made)
-    return ScoreParts(of_query, of_key, scale * queries @ keys.T, float(bias))
+    queries, keys = (np.flatnonzero(each.any(axis=1)) for each in made)
+    scores = scale * made[0, queries] @ made[1, keys].T
+    of_query, of_key = (tuple(names[at] for at in kept) for kept in (queries, keys))
+    return ScoreParts(of_query, of_key, scores, float(bias))
 
 
 @eqx.filter_jit
@@ -93,7 +96,7 @@ def _parts(model, tokens, layer, head, places):
     for projection, place in zip((found.query, found.key), places, strict=True):
         parts = model.parts_of_row(tokens, place, layer)
         norm = found.normalisations and found.normalisations[0]
-        read, shift = in_normalised(norm, jnp.stack(list(parts.values())))
+        read, shift = normalise_parts(norm, jnp.stack(list(parts.values())))
         weight, bias = (
             each.reshape(*each.shape[:-1], options.heads, -1)[..., head, :] for each in projection
         )
@@ -105,13 +108,6 @@ def _parts(model, tokens, layer, head, places):
     at_query, at_key = places[:1], places[1:]
     bias = position.bias_of_head(at_query, at_key, head=head, heads=options.heads)
     return names, jnp.stack(made), bias[0, 0]
-
-
-def _without_zeros(
-    names: tuple[str, ...], rows: Float[np.ndarray, "parts d_attn"]
-) -> tuple[tuple[str, ...], Float[np.ndarray, "some d_attn"]]:
-    kept = np.flatnonzero(rows.any(axis=1))
-    return tuple(names[at] for at in kept), rows[kept]
 
 
 def logits_without_path(
@@ -141,17 +137,16 @@ def logits_without_path(
     """
     options, places = model.options, jnp.arange(len(tokens))
     below, above = model.layers[layer - 1 : layer + 1]
-    before, rows = model.read_by_layers(tokens)[layer - 1 : layer + 1]
-    written = jax.vmap(lambda place: below.written(before, place, options)[0][writer])(places)
-    parts = above.parts(rows, places, options)
-    without = above.parts(rows - written, places, options)
+    before, rows = model.inputs_of_layers(tokens)[layer - 1 : layer + 1]
+    written = jax.vmap(lambda place: below.contributions(before, place, options)[0][writer])(places)
+    parts = above.project_qkv(rows, places, options)
+    without = above.project_qkv(rows - written, places, options)
     is_reader = (jnp.arange(options.heads) == reader)[:, None, None]
     for name, is_cut in zip(INPUTS, cut, strict=True):
         of = attrgetter(name)
         chosen = jnp.where(is_reader & is_cut, of(without), of(parts))
         parts = eqx.tree_at(of, parts, chosen)
-    outputs, _ = jax.vmap(lambda head: head.attended(options.score))(parts)
-    rows = above.finished(rows, outputs, options)
+    rows = above.residual_out(rows, attend_heads(parts, options).output, options)
     for later in model.layers[layer + 1 :]:
         rows = later(rows, places, options)[0]
     return model.logits(rows)

@@ -8,18 +8,26 @@ import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
 from attnlab.configuration.options import Finding, option, options_of, present
-from attnlab.models.base import KERNELS, AbstractModel, AbstractModelOptions, Trace
+from attnlab.models.base import (
+    KERNELS,
+    AbstractModel,
+    AbstractModelOptions,
+    Logits,
+    OneHot,
+    Queries,
+    Trace,
+)
 from attnlab.models.parts import (
     ACTIVATION_HELP,
     ACTIVATIONS,
     Projection,
-    initial_projection,
     project,
+    scaled_projection,
 )
-from attnlab.models.sites import Activations, Edit
+from attnlab.models.sites import Activations, Edits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,16 +111,15 @@ class ConvOptions(AbstractModelOptions):
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Conv":
         token_key, unembedding_key, *layer_keys = jr.split(key, 2 + self.layers)
 
-        def projection(key, inputs, outputs):
-            return initial_projection("scaled", key=key, inputs=inputs, outputs=outputs)
-
         read = self.kernel_size * self.d_model
         return Conv(
             options=self,
             vocab=vocab,
             tokens=jr.normal(token_key, (vocab, self.d_model)),
-            layers=tuple(projection(layer_key, read, self.d_model) for layer_key in layer_keys),
-            unembedding=projection(unembedding_key, self.d_model, vocab),
+            layers=tuple(
+                scaled_projection(layer_key, read, self.d_model) for layer_key in layer_keys
+            ),
+            unembedding=scaled_projection(unembedding_key, self.d_model, vocab),
         )
 
 
@@ -130,18 +137,15 @@ class Conv(AbstractModel):
     unembedding: Projection
 
     def read(
-        self,
-        one_hot: Float[Array, "length vocab"],
-        queries: Int[Array, " query"],
-        *,
-        edits: Sequence[Edit] = (),
-        capture: Sequence[str] = (),
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        self, one_hot: OneHot, queries: Queries, *, edits: Edits = (), capture: Sequence[str] = ()
+    ) -> tuple[Logits, Trace]:
         inner, activation = Activations(edits, capture), ACTIVATIONS[self.options.activation]
         rows = inner.at("embedding", one_hot @ self.tokens)
         strides = self.options.strides()
         for number, (layer, stride) in enumerate(zip(self.layers, strides, strict=True)):
-            taps = [_later(rows, tap * stride) for tap in range(self.options.kernel_size)]
+            # Zeros are before the first token.
+            shifts = range(0, self.options.kernel_size * stride, stride)
+            taps = [jnp.pad(rows, ((by, 0), (0, 0)))[: len(rows)] for by in shifts]
             rows = rows + activation(project(layer, jnp.concatenate(taps, axis=1)))
             rows = inner.at(f"conv.{number}", rows)
         values = {KERNELS: self._shares(len(one_hot))}
@@ -163,11 +167,6 @@ class Conv(AbstractModel):
                 for kernel, stride in zip(kernels, self.options.strides(), strict=True)
             ]
         )
-
-
-def _later(rows: Float[Array, "length width"], by: int) -> Float[Array, "length width"]:
-    """Return every row shifted to later positions, with zeros before the first."""
-    return jnp.pad(rows, ((by, 0), (0, 0)))[: len(rows)]
 
 
 def _by_distance(

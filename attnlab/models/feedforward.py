@@ -7,11 +7,19 @@ from typing import ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Key
 
 from attnlab.configuration.options import option
 from attnlab.generators import AbstractGenerator
-from attnlab.models.base import WEIGHTS_BY_POSITION, AbstractModel, AbstractModelOptions, Trace
+from attnlab.models.base import (
+    WEIGHTS_BY_POSITION,
+    AbstractModel,
+    AbstractModelOptions,
+    Logits,
+    OneHot,
+    Queries,
+    Trace,
+)
 from attnlab.models.parts import (
     ACTIVATION_HELP,
     ACTIVATIONS,
@@ -20,8 +28,9 @@ from attnlab.models.parts import (
     Projection,
     initial_projection,
     project,
+    scaled_projection,
 )
-from attnlab.models.sites import Activations, Edit
+from attnlab.models.sites import Activations, Edits
 from attnlab.optimum import Best
 from attnlab.optimum.baselines import best_linear
 
@@ -70,11 +79,7 @@ class Linear(AbstractModel):
     projection: Projection
     vocab: int = eqx.field(static=True)
 
-    def read(
-        self,
-        one_hot: Float[Array, "length vocab"],
-        queries: Int[Array, " query"],
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+    def read(self, one_hot: OneHot, queries: Queries) -> tuple[Logits, Trace]:
         """Return the same logits at every query, since they depend on the whole sequence."""
         length = one_hot.shape[0]
         weight = self.projection.weight.reshape(length, -1, self.vocab)
@@ -114,7 +119,7 @@ class MLPOptions(AbstractModelOptions):
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "MLP":
         widths = [length * vocab, *[self.mlp_width] * self.layers, vocab]
         *layers, unembedding = (
-            initial_projection("scaled", key=layer_key, inputs=inputs, outputs=outputs)
+            scaled_projection(layer_key, inputs, outputs)
             for layer_key, inputs, outputs in zip(
                 jr.split(key, self.layers + 1), widths, widths[1:], strict=False
             )
@@ -133,22 +138,17 @@ class MLP(AbstractModel):
     unembedding: Projection
 
     def read(
-        self,
-        one_hot: Float[Array, "length vocab"],
-        queries: Int[Array, " query"],
-        *,
-        edits: Sequence[Edit] = (),
-        capture: Sequence[str] = (),
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        self, one_hot: OneHot, queries: Queries, *, edits: Edits = (), capture: Sequence[str] = ()
+    ) -> tuple[Logits, Trace]:
         """Return the same logits at every query: they come from the whole sequence."""
         inner, rows = Activations(edits, capture), one_hot.reshape(1, -1)
-        if inner.are_asked:
+        if inner.active:
             # Every position computes the same, unless an edit changes some.
             rows = jnp.tile(rows, (len(one_hot), 1))
         for number, layer in enumerate(self.layers):
             rows = inner.at(f"mlp.{number}", ACTIVATIONS[self.activation](project(layer, rows)))
         logits = project(self.unembedding, rows)
-        logits = logits[queries] if inner.are_asked else jnp.tile(logits, (queries.size, 1))
+        logits = logits[queries] if inner.active else jnp.tile(logits, (queries.size, 1))
         return logits, Trace(residual=inner.kept)
 
     @property

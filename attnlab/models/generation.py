@@ -17,8 +17,8 @@ from jaxtyping import Array, Float, Int, Key
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.models.base import AbstractModel, final_logits
-from attnlab.models.transformer import Transformer, TransformerOptions
-from attnlab.models.transformer_layer import KeysAndValues, TransformerLayer
+from attnlab.models.transformer import Transformer
+from attnlab.models.transformer_layer import KeysAndValues
 
 
 @fixed_numerics()
@@ -150,15 +150,7 @@ def empty_cache(model: Transformer) -> Cache:
         raise OptionError(
             "mask", options.mask, "lets tokens see later ones", "Choose the mask 'causal'"
         )
-    return Cache(jnp.array(0), (nothing_seen(options, model.length),) * options.layers)
-
-
-def nothing_seen(options: TransformerOptions, length: int) -> KeysAndValues:
-    """Return the empty (zero) cache of one layer, with room for `length` positions."""
-    return KeysAndValues(
-        jnp.zeros((options.heads, length, options.d_attn)),
-        jnp.zeros((options.heads, length, options.width_of_values)),
-    )
+    return Cache(jnp.array(0), (KeysAndValues.empty(options, model.length),) * options.layers)
 
 
 def next_logits(
@@ -174,22 +166,6 @@ def next_logits(
     row = embedding.tokens[token] + embedding.positions[cache.position]
     layers = []
     for layer, seen in zip(model.layers, cache.layers, strict=True):
-        row, seen = after_layer(layer, row, cache.position, seen, model.options)
+        row, seen = layer.next_row(row, cache.position, seen, model.options)
         layers.append(seen)
     return model.logits(row[None])[0], Cache(cache.position + 1, tuple(layers))
-
-
-def after_layer(
-    layer: TransformerLayer,
-    row: Float[Array, " width"],
-    position: Int[Array, ""],
-    seen: KeysAndValues,
-    options: TransformerOptions,
-) -> tuple[Float[Array, " width"], KeysAndValues]:
-    """Return the row at `position` after a layer, and the layer's cache including it."""
-    read = layer.as_read(row[None], 0, options)
-    added = layer.keys_and_values(read, options)
-    seen = jax.tree.map(lambda all_, one: all_.at[:, position].set(one[:, 0]), seen, added)
-    parts = layer.asked(read, position[None], seen, options)
-    outputs, _ = jax.vmap(lambda head: head.attended(options.score))(parts)
-    return layer.finished(row[None], outputs, options)[0], seen

@@ -51,6 +51,11 @@ def initial_projection(
     return Projection(weight * inputs**-0.5, jnp.zeros(outputs))
 
 
+def scaled_projection(key: Key[Array, ""], inputs: int, outputs: int) -> Projection:
+    """Return an `initial_projection` of the kind `scaled`."""
+    return initial_projection("scaled", key=key, inputs=inputs, outputs=outputs)
+
+
 def project(projection: Projection, rows: Float[Array, "rows inputs"]) -> Float[Array, "rows out"]:
     """Return x W + b for every row x."""
     return multiply(rows, projection.weight) + projection.bias[None, :]
@@ -60,10 +65,10 @@ def project_side_by_side(
     projections: Sequence[Projection], rows: Float[Array, "rows inputs"]
 ) -> tuple[Float[Array, "rows _"], ...]:
     """Return x W + b of every projection for every row x, in one product, which is cheaper."""
-    return parted(project(joined(projections), rows), projections)
+    return split_outputs(project(join_projections(projections), rows), projections)
 
 
-def joined(projections: Sequence[Projection]) -> Projection:
+def join_projections(projections: Sequence[Projection]) -> Projection:
     """Return one projection whose outputs are those of `projections`, concatenated."""
     return Projection(
         jnp.concatenate([projection.weight for projection in projections], axis=1),
@@ -71,7 +76,7 @@ def joined(projections: Sequence[Projection]) -> Projection:
     )
 
 
-def parted(
+def split_outputs(
     outputs: Float[Array, "rows outputs"], projections: Sequence[Projection]
 ) -> tuple[Float[Array, "rows _"], ...]:
     """Split the outputs of joined `projections` into those of each projection."""
@@ -104,14 +109,14 @@ NORMALISERS = MappingProxyType(
 Normaliser = eqx.nn.LayerNorm | eqx.nn.RMSNorm
 
 
-def normalised(
+def normalise_rows(
     normaliser: Normaliser, rows: Float[Array, "rows width"]
 ) -> Float[Array, "rows width"]:
     """Normalise each row separately."""
     return jax.vmap(normaliser)(rows)
 
 
-def in_normalised(
+def normalise_parts(
     normaliser: Normaliser | None, parts: Float[Array, "parts width"]
 ) -> tuple[Float[Array, "parts width"], Float[Array, " width"]]:
     """Return what each part of a row contributes to the normalised row, and the bias.
@@ -156,7 +161,18 @@ def embedding_of(
     return side_by_side(tokens, positions)
 
 
-def width_in_words(
+def position_features(
+    trained: Float[Array, "length features"] | None, options: Any, length: int
+) -> Float[Array, "length features"]:
+    """Return the trained features of positions, or those of the fixed encoding of `options`."""
+    if trained is not None:
+        return trained
+    # A constant of the compiled program, which needs no random draw.
+    table = partial(position_table, options.position, length=length, width=options.d_model)
+    return table(key=jr.key(0))
+
+
+def width_formula(
     tokens: str, position: AbstractPosition, d_model: int, *, side_by_side: bool = False
 ) -> str:
     """Return the width of an embedding as a formula; `tokens` is the width of token vectors.
@@ -164,21 +180,16 @@ def width_in_words(
     The embedding is made by the function `side_by_side` if that argument is True, otherwise by
     `embedding_of`.
     """
-    features = _features(position, d_model)
+    table = partial(position_table, position, length=1, width=d_model)
+    features = jax.eval_shape(lambda: table(key=jr.key(0))).shape[1]
     if not features or (features == d_model and not side_by_side):
         return tokens
     return f"({tokens} + {'d_model' if features == d_model else features})"
 
 
-def positions_in_words(position: AbstractPosition) -> Mapping[str, str]:
+def position_formulas(position: AbstractPosition) -> Mapping[str, str]:
     """Return the formula of the positions' parameters, if they are trained."""
-    trained = getattr(position, "trainable", False)
-    return {"positions": "length × d_model"} if trained else {}
-
-
-def _features(position: AbstractPosition, d_model: int) -> int:
-    table = partial(position_table, position, length=1, width=d_model)
-    return jax.eval_shape(lambda: table(key=jr.key(0))).shape[1]
+    return {"positions": "length × d_model"} if position.trainable else {}
 
 
 def project_tokens(
@@ -192,10 +203,10 @@ def project_tokens(
     batch, and each sequence only selects from them. A product with one-hot rows has a far cheaper
     gradient on a CPU than a look-up, and projections side by side cost hardly more than one.
     """
-    weight, bias = joined(projections)
+    weight, bias = join_projections(projections)
     of_tokens = embedding.tokens @ weight
     of_positions = embedding.positions @ weight + bias[None, :]
-    return parted(one_hot @ of_tokens + of_positions, projections)
+    return split_outputs(one_hot @ of_tokens + of_positions, projections)
 
 
 # `scaled` is missing, since it is `dot` with the scale 1/√d.
@@ -241,7 +252,7 @@ class HeadParts(NamedTuple):
             bias = position.bias_of_head(queries, positions, head=head, heads=heads)
         return cls(query, key, value, MASKS[mask](queries, positions), scale, bias)
 
-    def attended(self, score: str = "dot") -> Attended:
+    def attend(self, score: str = "dot") -> Attended:
         """Return the output and the pattern of the head, with a score of `SCORES`."""
         return attend(
             self.query,
@@ -264,12 +275,12 @@ class HeadParts(NamedTuple):
             bias=float(self.bias[0, key]),
             scaled=np.asarray(self.scale * scores + self.bias[0]),
             unmasked=np.asarray(self.mask[0]),
-            pattern=np.asarray(self.attended(score).pattern[0]),
+            pattern=np.asarray(self.attend(score).pattern[0]),
             kind=score,
         )
 
 
-def seen_through(mask: str, position: int, length: int) -> tuple[int, ...]:
+def visible_through(mask: str, position: int, length: int) -> tuple[int, ...]:
     """Return the positions that `position` sees through any number of layers with this mask."""
     unmasked = MASKS[mask](jnp.array([position]), jnp.arange(length))
     return tuple(np.flatnonzero(np.asarray(unmasked)[0]).tolist())

@@ -4,7 +4,7 @@ import abc
 import dataclasses
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -13,9 +13,17 @@ import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.options import option
-from attnlab.models.base import HIDDEN_STATES, AbstractModel, AbstractModelOptions, Trace
-from attnlab.models.parts import Projection, initial_projection, project
-from attnlab.models.sites import Activations, Carried, Edit
+from attnlab.models.base import (
+    HIDDEN_STATES,
+    AbstractModel,
+    AbstractModelOptions,
+    Logits,
+    OneHot,
+    Queries,
+    Trace,
+)
+from attnlab.models.parts import Projection, project, scaled_projection
+from attnlab.models.sites import Activations, Carried, Edits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,13 +63,8 @@ class AbstractRecurrent(AbstractModel):
         return {}
 
     def read(
-        self,
-        one_hot: Float[Array, "length vocab"],
-        queries: Int[Array, " query"],
-        *,
-        edits: Sequence[Edit] = (),
-        capture: Sequence[str] = (),
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        self, one_hot: OneHot, queries: Queries, *, edits: Edits = (), capture: Sequence[str] = ()
+    ) -> tuple[Logits, Trace]:
         """Return the logits and the states; the site "state" is the whole carry, concatenated."""
         inner = Activations(edits, capture)
 
@@ -76,23 +79,6 @@ class AbstractRecurrent(AbstractModel):
     @property
     def sites(self) -> tuple[str, ...]:
         return ("state",)
-
-
-def gated(cell: type, *, vocab: int, size: int, key: Key[Array, ""]) -> dict[str, Any]:
-    """Return the fields of a model that consists of an Equinox cell and an unembedding."""
-    cell_key, unembedding_key = jr.split(key)
-    return {
-        "vocab": vocab,
-        "gates": cell(vocab, size, key=cell_key),
-        "unembedding": initial_projection(
-            "scaled", key=unembedding_key, inputs=size, outputs=vocab
-        ),
-    }
-
-
-def zeros(size: int, count: int = 1) -> Carried:
-    """Return `count` vectors of zeros to start from."""
-    return tuple(jnp.zeros(size) for _ in range(count))
 
 
 CELLS = MappingProxyType(
@@ -122,19 +108,26 @@ class TanhCell(eqx.Module):
         return jnp.tanh(x @ self.inputs.weight + self.inputs.bias + h @ self.carried)
 
 
+AnyCell = TanhCell | eqx.nn.GRUCell | eqx.nn.LSTMCell
+
+
+def start_of(cell: AnyCell, size: int) -> Carried:
+    """Return the zeros that a cell starts from; the first array is the state."""
+    return (jnp.zeros(size),) * (2 if isinstance(cell, eqx.nn.LSTMCell) else 1)
+
+
+def advance_cell(cell: AnyCell, carried: Carried, x: Float[Array, " inputs"]) -> Carried:
+    """Return the carry after the input x."""
+    if isinstance(cell, eqx.nn.LSTMCell):
+        return cell(x, (carried[0], carried[1]))
+    return (cell(x, *carried),)
+
+
 class Cell(eqx.Module):
-    """A recurrent cell of a kind in `CELLS`; the first array of its carry is the state."""
+    """A recurrent cell of a kind in `CELLS`."""
 
     kind: str = eqx.field(static=True)
-    gates: TanhCell | eqx.nn.GRUCell | eqx.nn.LSTMCell
-
-    def start(self, size: int) -> Carried:
-        return zeros(size, 2 if self.kind == "lstm" else 1)
-
-    def after(self, carried: Carried, x: Float[Array, " inputs"]) -> Carried:
-        if isinstance(self.gates, eqx.nn.LSTMCell):
-            return self.gates(x, (carried[0], carried[1]))
-        return (self.gates(x, *carried),)
+    gates: AnyCell
 
 
 def build_cell(kind: str, *, inputs: int, size: int, key: Key[Array, ""]) -> Cell:
@@ -147,7 +140,7 @@ def build_cell(kind: str, *, inputs: int, size: int, key: Key[Array, ""]) -> Cel
     return Cell(
         kind,
         TanhCell(
-            initial_projection("scaled", key=input_key, inputs=inputs, outputs=size),
+            scaled_projection(input_key, inputs, size),
             jax.nn.initializers.orthogonal()(state_key, (size, size)),
         ),
     )
@@ -181,11 +174,9 @@ class RNNOptions(AbstractRecurrentOptions):
         size = self.hidden_size
         return RNN(
             vocab=vocab,
-            inputs=initial_projection("scaled", key=input_key, inputs=vocab, outputs=size),
+            inputs=scaled_projection(input_key, vocab, size),
             carried=jax.nn.initializers.orthogonal()(state_key, (size, size)),
-            unembedding=initial_projection(
-                "scaled", key=unembedding_key, inputs=size, outputs=vocab
-            ),
+            unembedding=scaled_projection(unembedding_key, size, vocab),
         )
 
 
@@ -198,7 +189,7 @@ class RNN(AbstractRecurrent):
     unembedding: Projection
 
     def start(self) -> Carried:
-        return zeros(len(self.carried))
+        return (jnp.zeros(len(self.carried)),)
 
     def after(self, carried: Carried, token: Float[Array, " vocab"]) -> Carried:
         (state,) = carried
@@ -226,23 +217,8 @@ class GRUOptions(AbstractRecurrentOptions):
             "unembedding": "(hidden_size + 1) × vocab",
         }
 
-    def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "GRU":
-        fields = gated(eqx.nn.GRUCell, vocab=vocab, size=self.hidden_size, key=key)
-        return GRU(**fields)
-
-
-class GRU(AbstractRecurrent):
-    """The recurrent network that `GRUOptions` describes, with its weights."""
-
-    vocab: int = eqx.field(static=True)
-    gates: eqx.nn.GRUCell
-    unembedding: Projection
-
-    def start(self) -> Carried:
-        return zeros(self.gates.hidden_size)
-
-    def after(self, carried: Carried, token: Float[Array, " vocab"]) -> Carried:
-        return (self.gates(token, *carried),)
+    def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Gated":
+        return _gated(eqx.nn.GRUCell, self, vocab, key)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,20 +241,28 @@ class LSTMOptions(AbstractRecurrentOptions):
             "unembedding": "(hidden_size + 1) × vocab",
         }
 
-    def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "LSTM":
-        fields = gated(eqx.nn.LSTMCell, vocab=vocab, size=self.hidden_size, key=key)
-        return LSTM(**fields)
+    def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Gated":
+        return _gated(eqx.nn.LSTMCell, self, vocab, key)
 
 
-class LSTM(AbstractRecurrent):
-    """The recurrent network that `LSTMOptions` describes, with its weights."""
+class Gated(AbstractRecurrent):
+    """The networks that `GRUOptions` and `LSTMOptions` describe, with their weights."""
 
     vocab: int = eqx.field(static=True)
-    gates: eqx.nn.LSTMCell
+    gates: eqx.nn.GRUCell | eqx.nn.LSTMCell
     unembedding: Projection
 
     def start(self) -> Carried:
-        return zeros(self.gates.hidden_size, 2)
+        return start_of(self.gates, self.gates.hidden_size)
 
     def after(self, carried: Carried, token: Float[Array, " vocab"]) -> Carried:
-        return self.gates(token, carried)
+        return advance_cell(self.gates, carried, token)
+
+
+def _gated(cell: type, options: AbstractRecurrentOptions, vocab: int, key: Key[Array, ""]) -> Gated:
+    cell_key, unembedding_key = jr.split(key)
+    return Gated(
+        vocab=vocab,
+        gates=cell(vocab, options.hidden_size, key=cell_key),
+        unembedding=scaled_projection(unembedding_key, options.hidden_size, vocab),
+    )

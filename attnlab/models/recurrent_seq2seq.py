@@ -13,11 +13,11 @@ from jaxtyping import Array, Float, Int, Key
 
 from attnlab.attention import SCORES, masked_softmax
 from attnlab.configuration.options import option
-from attnlab.models.base import HIDDEN_STATES, AttentionMap, CellArithmetic, Trace
-from attnlab.models.parts import Projection, initial_projection, project
-from attnlab.models.recurrent import CELLS, Cell, build_cell, cell_formula
+from attnlab.models.base import HIDDEN_STATES, AttentionMap, CellArithmetic, CellPlace, Trace
+from attnlab.models.parts import Projection, project, scaled_projection
+from attnlab.models.recurrent import CELLS, Cell, advance_cell, build_cell, cell_formula, start_of
 from attnlab.models.seq2seq import AbstractSourceModel, AbstractSourceOptions, Memory, among_visible
-from attnlab.models.sites import Activations, Carried, Edit, with_edits
+from attnlab.models.sites import Activations, Carried, Edits, with_edits
 
 _CELL_HELP = "; ".join(f"{name}: {text}" for name, text in CELLS.items()) + "."
 
@@ -98,8 +98,8 @@ class RNNAttentionOptions(AbstractSourceOptions):
         size, width = self.hidden_size, self.d_attn
         heads = Alignment(
             score=self.score,
-            query=initial_projection("scaled", key=query_key, inputs=size, outputs=width),
-            key=initial_projection("scaled", key=key_key, inputs=size, outputs=width),
+            query=scaled_projection(query_key, size, width),
+            key=scaled_projection(key_key, size, width),
             weights=jr.normal(weight_key, (width,)) * width**-0.5
             if self.score == "additive"
             else None,
@@ -151,7 +151,7 @@ class EncodedRNN(AbstractSourceModel):
         self,
         source: Float[Array, "source vocab"],
         written: Float[Array, "written vocab"],
-        edits: Sequence[Edit] = (),
+        edits: Edits = (),
         capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "target vocab"], Trace]:
         inner = Activations(edits, capture)
@@ -191,37 +191,29 @@ class EncodedRNN(AbstractSourceModel):
         """Return the memory of a source, and the encoder's states, which attention reads."""
 
         def reading(carried, token):
-            return self.encoder.after(carried, token), None
+            return advance_cell(self.encoder.gates, carried, token), None
 
-        start = self.encoder.start(self.options.hidden_size)
+        start = start_of(self.encoder.gates, self.options.hidden_size)
         carried, encoded, _ = inner.scan("source.state", reading, start, source)
         read = () if self.heads is None else (encoded, project(self.heads.key, encoded))
         return Memory(read, carried), encoded
 
-    def cell(
-        self,
-        tokens: Int[Array, " length"],
-        *,
-        layer: int,
-        head: int,
-        query: int,
-        key: int,
-        kind: str = "self",
-    ) -> CellArithmetic | None:
+    def cell(self, tokens: Int[Array, " length"], place: CellPlace) -> CellArithmetic | None:
         """Return the arithmetic of a target token's attention to one source token, or None."""
         first = self.source_length - 1
-        is_there = (layer, head, kind) == (0, 0, "cross") and first <= query < len(tokens)
-        if self.heads is None or not is_there or key > first:
+        is_cross = (place.layer, place.head, place.kind) == (0, 0, "cross")
+        is_there = is_cross and first <= place.query < len(tokens) and place.key <= first
+        if self.heads is None or not is_there:
             return None
-        parts = _asked(self, tokens, jnp.int32(query - first))
+        parts = _attention_at(self, tokens, jnp.int32(place.query - first))
         query_, key_, scores, pattern, state = (np.asarray(part) for part in parts)
         # `Alignment.scores` includes the scale.
         scale = query_.size**-0.5 if self.heads.score == "scaled" else 1.0
         weights = self.heads.weights
         own = CellArithmetic(
             query=query_,
-            key=key_[key],
-            score=float(scores[key] / scale),
+            key=key_[place.key],
+            score=float(scores[place.key] / scale),
             scale=scale,
             bias=0.0,
             scaled=scores,
@@ -238,7 +230,7 @@ class EncodedRNN(AbstractSourceModel):
         memory: Memory,
         token: Float[Array, " vocab"],
         place: Int[Array, ""] | int = 0,
-        edits: Sequence[Edit] = (),
+        edits: Edits = (),
     ) -> tuple[Carried, Float[Array, " source"]]:
         """Return the carry after a token, and the attention to the source (empty without heads).
 
@@ -252,11 +244,11 @@ class EncodedRNN(AbstractSourceModel):
                 asking = jnp.asarray(place)[None]
                 pattern = with_edits(pattern[None, None], edits, layer=0, queries=asking)[0, 0]
             token = jnp.concatenate([token, pattern @ encoded])
-        return self.decoder.after(carried, token), pattern
+        return advance_cell(self.decoder.gates, carried, token), pattern
 
 
 @eqx.filter_jit
-def _asked(model, tokens, place):
+def _attention_at(model, tokens, place):
     """Return query, keys, scores, pattern and previous state for the target token at `place`."""
     one_hot = jax.nn.one_hot(tokens, model.vocab)
     source, written = jnp.split(one_hot, [model.source_length])
@@ -291,5 +283,5 @@ def _built(
         encoder=build_cell(options.cell, inputs=vocab, size=size, key=encoder_key),
         decoder=build_cell(options.cell, inputs=inputs, size=size, key=decoder_key),
         heads=heads,
-        unembedding=initial_projection("scaled", key=unembedding_key, inputs=size, outputs=vocab),
+        unembedding=scaled_projection(unembedding_key, size, vocab),
     )

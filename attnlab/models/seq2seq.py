@@ -17,9 +17,12 @@ from attnlab.models.base import (
     AbstractModelOptions,
     AttentionMap,
     CellArithmetic,
+    Logits,
+    OneHot,
+    Queries,
     Trace,
 )
-from attnlab.models.sites import Edit
+from attnlab.models.sites import Edit, Edits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +79,7 @@ class AbstractSourceModel(AbstractModel):
         self,
         source: Float[Array, "source vocab"],
         written: Float[Array, "written vocab"],
-        edits: Sequence[Edit] = (),
+        edits: Edits = (),
         capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "target vocab"], Trace]:
         """Return the logits of each target token, given `source` and the `written` tokens before.
@@ -104,13 +107,8 @@ class AbstractSourceModel(AbstractModel):
         """
 
     def read(
-        self,
-        one_hot: Float[Array, "length vocab"],
-        queries: Int[Array, " query"],
-        *,
-        edits: Sequence[Edit] = (),
-        capture: Sequence[str] = (),
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        self, one_hot: OneHot, queries: Queries, *, edits: Edits = (), capture: Sequence[str] = ()
+    ) -> tuple[Logits, Trace]:
         """Return the result of `write`, with each map padded to all visible tokens.
 
         The token that begins the target takes the position of the last source token.

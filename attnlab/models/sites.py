@@ -64,6 +64,9 @@ class Edit(eqx.Module):
         return Edit(site=self.site, value=value, where=self.where)
 
 
+Edits = Sequence[Edit]
+
+
 def with_edits(
     pattern: Float[Array, "heads query key"],
     edits: Sequence[Edit],
@@ -114,7 +117,7 @@ class Activations:
         self.kept: dict[str, Array] = {}
 
     @property
-    def are_asked(self) -> bool:
+    def active(self) -> bool:
         """Whether any site is captured or edited, so that all positions must be computed."""
         return bool(self._capture) or any(edit.site is not None for edit in self._edits)
 
@@ -124,7 +127,7 @@ class Activations:
 
     def at(self, site: str, rows: Float[Array, "length width"]) -> Float[Array, "length width"]:
         """Return the rows of a site after its edits; keep them if they are captured."""
-        if self.are_asked:
+        if self.active:
             rows = _replaced(rows, self._edits_of(site, rows.shape))
             if site in self._capture:
                 self.kept[site] = rows
@@ -147,7 +150,7 @@ class Activations:
         def after(carried, given):
             one, edits = given
             carried, output = step(carried, one)
-            if not self.are_asked:
+            if not self.active:
                 return carried, (carried[0], output, None)
             whole = _replaced(jnp.concatenate(carried), edits)
             carried = tuple(jnp.split(whole, len(carried)))

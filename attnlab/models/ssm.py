@@ -16,10 +16,10 @@ from attnlab.models.parts import (
     ACTIVATION_HELP,
     ACTIVATIONS,
     Projection,
-    initial_projection,
     project,
+    scaled_projection,
 )
-from attnlab.models.recurrent import AbstractRecurrent, AbstractRecurrentOptions, Carried, zeros
+from attnlab.models.recurrent import AbstractRecurrent, AbstractRecurrentOptions, Carried
 from attnlab.models.sites import Activations
 from attnlab.optimum import Best
 from attnlab.optimum.baselines import best_linear
@@ -68,16 +68,13 @@ class SSMOptions(AbstractRecurrentOptions):
         # Time scales are evenly spaced in their logarithm, from one token to the whole sequence.
         scales = jr.uniform(rate_key, (size,), maxval=jnp.log(max(length, 2)))
 
-        def projection(key, inputs, outputs):
-            return initial_projection("scaled", key=key, inputs=inputs, outputs=outputs)
-
         return SSM(
             vocab=vocab,
             activation=self.activation,
             log_rates=-scales,
-            inputs=projection(input_key, vocab, size),
-            mlp=projection(mlp_key, size, width) if self.mlp_width else None,
-            unembedding=projection(unembedding_key, width, vocab),
+            inputs=scaled_projection(input_key, vocab, size),
+            mlp=scaled_projection(mlp_key, size, width) if self.mlp_width else None,
+            unembedding=scaled_projection(unembedding_key, width, vocab),
         )
 
 
@@ -92,7 +89,7 @@ class SSM(AbstractRecurrent):
     unembedding: Projection
 
     def start(self) -> Carried:
-        return zeros(self.log_rates.size)
+        return (jnp.zeros(self.log_rates.size),)
 
     def after(self, carried: Carried, token: Float[Array, " vocab"]) -> Carried:
         (state,) = carried
@@ -110,7 +107,7 @@ class SSM(AbstractRecurrent):
         if self.mlp is None:
             return states[queries]
         # A site has all positions.
-        if inner.are_asked:
+        if inner.active:
             rows = ACTIVATIONS[self.activation](project(self.mlp, states))
             return inner.at("mlp.0", rows)[queries]
         return ACTIVATIONS[self.activation](project(self.mlp, states[queries]))

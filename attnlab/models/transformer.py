@@ -19,6 +19,10 @@ from attnlab.models.base import (
     AbstractModelOptions,
     AttentionMap,
     CellArithmetic,
+    CellPlace,
+    Logits,
+    OneHot,
+    Queries,
     Trace,
 )
 from attnlab.models.parts import (
@@ -31,16 +35,17 @@ from attnlab.models.parts import (
     Normaliser,
     Projection,
     embedding_of,
-    in_normalised,
-    initial_projection,
     multiply,
-    normalised,
-    positions_in_words,
+    normalise_parts,
+    normalise_rows,
+    position_features,
+    position_formulas,
     project,
-    seen_through,
-    width_in_words,
+    scaled_projection,
+    visible_through,
+    width_formula,
 )
-from attnlab.models.sites import Activations, Edit, sites_of_layers
+from attnlab.models.sites import Activations, Edits, sites_of_layers
 from attnlab.models.transformer_layer import (
     TransformerLayer,
     build_layer,
@@ -130,18 +135,18 @@ class TransformerOptions(AbstractModelOptions):
         return self.mask == "causal"
 
     def parameter_formulas(self) -> Mapping[str, str]:
-        width = width_in_words("d_model", self.position, self.d_model)
+        width = width_formula("d_model", self.position, self.d_model)
         layer = layer_formulas(self, width)
         return {
             "tokens": "vocab × d_model",
-            **positions_in_words(self.position),
+            **position_formulas(self.position),
             **{f"layers.{part}": f"layers × {formula}" for part, formula in layer.items()},
             **({"normalisation": norm_formula(self, width)} if self.normalisation == "pre" else {}),
             "unembedding": f"({width} + 1) × vocab" if self.unembedding == "own" else "vocab",
         }
 
     def sees(self, position: int, length: int) -> tuple[int, ...]:
-        return seen_through(self.mask, position, length)
+        return visible_through(self.mask, position, length)
 
     def sees_order(self) -> bool:
         # From the second layer on, positions under a mask differ by how many tokens they saw.
@@ -167,14 +172,12 @@ class TransformerOptions(AbstractModelOptions):
             vocab=vocab,
             length=length,
             tokens=tokens,
-            positions=positions if getattr(self.position, "trainable", False) else None,
+            positions=positions if self.position.trainable else None,
             layers=tuple(jax.tree.map(itemgetter(n), layers) for n in range(self.layers)),
             normalisation=NORMALISERS[self.normaliser](width)
             if self.normalisation == "pre"
             else None,
-            unembedding=initial_projection(
-                "scaled", key=unembedding_key, inputs=width, outputs=vocab
-            )
+            unembedding=scaled_projection(unembedding_key, width, vocab)
             if self.unembedding == "own"
             else jnp.zeros(vocab),
         )
@@ -196,13 +199,8 @@ class Transformer(AbstractModel):
     unembedding: Projection | Float[Array, " vocab"]
 
     def read(
-        self,
-        one_hot: Float[Array, "length vocab"],
-        queries: Int[Array, " query"],
-        *,
-        edits: Sequence[Edit] = (),
-        capture: Sequence[str] = (),
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        self, one_hot: OneHot, queries: Queries, *, edits: Edits = (), capture: Sequence[str] = ()
+    ) -> tuple[Logits, Trace]:
         """Return the logits and the trace.
 
         Unless a site is captured or edited, the last layer computes only the rows of `queries`.
@@ -211,13 +209,18 @@ class Transformer(AbstractModel):
         rows, maps = inner.at("embedding", self._embedded(one_hot)), []
         for number, layer in enumerate(self.layers):
             is_last = number == len(self.layers) - 1
-            asking = queries if is_last and not inner.are_asked else everywhere
+            asking = queries if is_last and not inner.active else everywhere
             rows, parts, pattern = layer(
-                rows, asking, self.options, number, inner.patterns(), inner.of_layer(number)
+                rows,
+                asking,
+                self.options,
+                number=number,
+                edits=inner.patterns(),
+                at=inner.of_layer(number),
             )
             maps.append(AttentionMap(pattern, parts.mask[0], layer=number))
         rows = inner.at("final", self._final(rows))
-        if inner.are_asked:
+        if inner.active:
             rows, last = rows[queries], maps.pop()
             maps.append(AttentionMap(last.pattern[:, queries], last.mask[queries], last.layer))
         return self._logits(rows), Trace(tuple(maps), residual=inner.kept)
@@ -232,7 +235,7 @@ class Transformer(AbstractModel):
         return self._logits(self._final(rows))
 
     def _final(self, rows: Float[Array, "query width"]) -> Float[Array, "query width"]:
-        return rows if self.normalisation is None else normalised(self.normalisation, rows)
+        return rows if self.normalisation is None else normalise_rows(self.normalisation, rows)
 
     def _logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
         if isinstance(self.unembedding, Projection):
@@ -240,19 +243,11 @@ class Transformer(AbstractModel):
         # Concatenated position features have no part in the tied product.
         return rows[:, : self.options.d_model] @ self.tokens.T + self.unembedding[None, :]
 
-    def cell(
-        self,
-        tokens: Int[Array, " length"],
-        *,
-        layer: int,
-        head: int,
-        query: int,
-        key: int,
-        kind: str = "self",
-    ) -> CellArithmetic:
-        rows = self.read_by_layers(tokens)[layer]
-        parts = self.layers[layer].parts(rows, jnp.array([query]), self.options)
-        return jax.tree.map(lambda leaf: leaf[head], parts).cell(key, self.options.score)
+    def cell(self, tokens: Int[Array, " length"], place: CellPlace) -> CellArithmetic:
+        parts = _project_layer(self, tokens, place.layer, jnp.array([place.query]))
+        return jax.tree.map(lambda leaf: leaf[place.head], parts).cell(
+            place.key, self.options.score
+        )
 
     @property
     def logits_are_a_sum(self) -> bool:
@@ -271,7 +266,7 @@ class Transformer(AbstractModel):
             return None
         parts = self.parts_of_row(tokens, query, len(self.layers))
         parts = {"embedding": parts.pop("token") + parts.pop("position"), **parts}
-        weighed, bias = in_normalised(self.normalisation, jnp.stack(list(parts.values())))
+        weighed, bias = normalise_parts(self.normalisation, jnp.stack(list(parts.values())))
         biases = self._logits(bias[None])[0]
         # Subtract the logits of a zero row, which are the biases.
         made = self._logits(weighed) - self._logits(jnp.zeros((1, bias.size)))
@@ -284,10 +279,10 @@ class Transformer(AbstractModel):
 
         They are the token, the position, each head, and the rest of each layer.
         """
-        embedding, read = self.embedding(), self.read_by_layers(tokens)
+        embedding, read = self.embedding(), self.inputs_of_layers(tokens)
         parts = {"token": embedding.tokens[tokens[place]], "position": embedding.positions[place]}
         for number, (layer, rows) in enumerate(zip(self.layers[:layers], read, strict=False), 1):
-            heads, rest = layer.written(rows, place, self.options)
+            heads, rest = layer.contributions(rows, place, self.options)
             parts |= {f"layer {number}, head {head + 1}": row for head, row in enumerate(heads)}
             parts[f"layer {number}, {'MLP' if layer.mlp is not None else 'bias'}"] = rest
         return parts
@@ -298,13 +293,13 @@ class Transformer(AbstractModel):
         tokens = self.embedding().tokens
 
         def of_head(rows):
-            return self._logits(in_normalised(self.normalisation, rows)[0])
+            return self._logits(normalise_parts(self.normalisation, rows)[0])
 
         return jnp.stack(
-            [jax.vmap(of_head)(layer.copied(tokens, self.options)) for layer in self.layers]
+            [jax.vmap(of_head)(layer.project_vo(tokens, self.options)) for layer in self.layers]
         )
 
-    def read_by_layers(self, tokens: Int[Array, " length"]) -> list[Float[Array, "length width"]]:
+    def inputs_of_layers(self, tokens: Int[Array, " length"]) -> list[Float[Array, "length width"]]:
         """Return the rows that each layer reads, at all positions."""
         read = [self._embedded(jax.nn.one_hot(tokens, self.vocab))]
         for layer in self.layers[:-1]:
@@ -317,13 +312,11 @@ class Transformer(AbstractModel):
 
     def embedding(self) -> Embedding:
         """Return the features of every token and of every position."""
-        positions = self.positions
-        if positions is None:
-            # A fixed encoding is a constant of the compiled program, and needs no random draw.
-            positions = position_table(
-                self.options.position,
-                length=self.length,
-                width=self.options.d_model,
-                key=jr.key(0),
-            )
+        positions = position_features(self.positions, self.options, self.length)
         return embedding_of(self.tokens, positions)
+
+
+@eqx.filter_jit
+def _project_layer(model, tokens, number, queries):
+    rows = model.inputs_of_layers(tokens)[number]
+    return model.layers[number].project_qkv(rows, queries, model.options)

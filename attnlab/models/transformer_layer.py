@@ -1,6 +1,5 @@
 """One layer of a transformer: its heads, its MLP, and residual connections."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import equinox as eqx
@@ -9,7 +8,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
-from attnlab.attention import MASKS, SCORES, chunked_attend, scale_factor
+from attnlab.attention import MASKS, SCORES, Attended, chunked_attend, scale_factor
 from attnlab.configuration.options import present
 from attnlab.models.parts import (
     ACTIVATIONS,
@@ -18,11 +17,11 @@ from attnlab.models.parts import (
     Normaliser,
     Projection,
     initial_projection,
-    normalised,
+    normalise_rows,
     project,
     project_side_by_side,
 )
-from attnlab.models.sites import At, Edit, unchanged, with_edits
+from attnlab.models.sites import At, Edits, unchanged, with_edits
 from attnlab.positions import AbstractScorePosition
 
 if TYPE_CHECKING:
@@ -37,11 +36,20 @@ class KeysAndValues(NamedTuple):
     key: Float[Array, "heads key d_attn"]
     value: Float[Array, "heads key d_value"]
 
+    @classmethod
+    def empty(cls, options: LayerOptions, length: int) -> "KeysAndValues":
+        """Return zeros for `length` positions, to be filled by `TransformerLayer.next_row`."""
+        return cls(
+            jnp.zeros((options.heads, length, options.d_attn)),
+            jnp.zeros((options.heads, length, options.width_of_values)),
+        )
+
 
 class TransformerLayer(eqx.Module):
     """The heads and the MLP of one layer; the projections of all heads are concatenated.
 
-    In all methods, `options` are those of the transformer.
+    In all methods, `options` are those of the transformer. Keys and values of a `memory` are those
+    of other rows, such as a source or the rows before.
     """
 
     query: Projection
@@ -52,39 +60,51 @@ class TransformerLayer(eqx.Module):
     # For the heads, then for the MLP, if there is one.
     normalisations: tuple[Normaliser, ...] | None
 
-    def parts(
+    def __call__(
         self,
-        rows: Float[Array, "length width"],
+        rows: Float[Array, "some width"],
         queries: Int[Array, " query"],
         options: LayerOptions,
+        *,
+        memory: KeysAndValues | None = None,
+        number: int = 0,
+        edits: Edits = (),
+        at: At = unchanged,
+    ) -> tuple[Float[Array, "query width"], HeadParts, Float[Array, "heads query key"]]:
+        """Return the rows of `queries` after this layer, its heads' inputs, and their patterns.
+
+        Args:
+            rows: The rows before this layer, at all positions; with a `memory`, at `queries` alone.
+            queries: The positions to compute.
+            options: The options of the transformer.
+            memory: Keys and values to attend to, instead of those of `rows`.
+            number: The index of the layer, from 0, which selects its `edits`.
+            edits: Edits of attention patterns.
+            at: Takes the rows after the "attention" and after the "mlp", and returns the rows to
+                continue with.
+        """
+        parts = self.project_qkv(rows, queries, options, memory)
+        outputs, pattern = attend_heads(parts, options)
+        if edits:
+            pattern = with_edits(pattern, edits, layer=number, queries=queries)
+            outputs = pattern @ parts.value
+        elif options.attention == "chunked":
+            # The patterns above are only needed for a trace; otherwise XLA removes them.
+            outputs = _outputs_in_chunks(parts, queries, options)
+        before = rows[queries] if memory is None else rows
+        return self.residual_out(before, outputs, options, at), parts, pattern
+
+    def project_qkv(
+        self,
+        rows: Float[Array, "some width"],
+        queries: Int[Array, " query"],
+        options: LayerOptions,
+        memory: KeysAndValues | None = None,
     ) -> HeadParts:
         """Return the arguments of `attend`, with a leading axis for the heads."""
-        rows = self.as_read(rows, 0, options)
-        return self.asked(rows[queries], queries, self.keys_and_values(rows, options), options)
-
-    def as_read(
-        self, rows: Float[Array, "some width"], part: int, options: LayerOptions
-    ) -> Float[Array, "some width"]:
-        """Return rows as the heads (part 0) or the MLP (part 1) read them, normalised or not."""
-        if options.normalisation == "pre":
-            return normalised(present(self.normalisations)[part], rows)
-        return rows
-
-    def keys_and_values(
-        self, read: Float[Array, "some width"], options: LayerOptions
-    ) -> KeysAndValues:
-        """Return keys and values of rows as the heads read them, independent of position."""
-        found = project_side_by_side((self.key, self.value), read)
-        return KeysAndValues(*(_by_head(rows, options) for rows in found))
-
-    def asked(
-        self,
-        read: Float[Array, "query width"],
-        queries: Int[Array, " query"],
-        seen: KeysAndValues,
-        options: LayerOptions,
-    ) -> HeadParts:
-        """Return the arguments of `attend` for the rows `read` at `queries` and the keys `seen`."""
+        read = self._normalise_input(rows, 0, options)
+        if memory is None:
+            read, memory = read[queries], self.project_kv(read, options)
         scale = scale_factor(options.scale, d_attn=options.d_attn, temperature=options.temperature)
 
         def of_head(head, query, key, value):
@@ -101,33 +121,26 @@ class TransformerLayer(eqx.Module):
             )
 
         query = _by_head(project(self.query, read), options)
-        return jax.vmap(of_head)(jnp.arange(options.heads), query, *seen)
+        return jax.vmap(of_head)(jnp.arange(options.heads), query, *memory)
 
-    def __call__(
+    def project_kv(self, rows: Float[Array, "some width"], options: LayerOptions) -> KeysAndValues:
+        """Return keys and values of rows that have been normalised, independent of position."""
+        both = project_side_by_side((self.key, self.value), rows)
+        return KeysAndValues(*(_by_head(rows, options) for rows in both))
+
+    def next_row(
         self,
-        rows: Float[Array, "length width"],
-        queries: Int[Array, " query"],
+        row: Float[Array, " width"],
+        position: Int[Array, ""],
+        seen: KeysAndValues,
         options: LayerOptions,
-        number: int = 0,
-        edits: Sequence[Edit] = (),
-        at: At = unchanged,
-    ) -> tuple[Float[Array, "query width"], HeadParts, Float[Array, "heads query key"]]:
-        """Return the rows of `queries` after this layer, its heads' inputs, and their patterns.
+    ) -> tuple[Float[Array, " width"], KeysAndValues]:
+        """Return the row at `position` after this layer, and the layer's cache including it."""
+        added = self.project_kv(self._normalise_input(row[None], 0, options), options)
+        seen = jax.tree.map(lambda all_, one: all_.at[:, position].set(one[:, 0]), seen, added)
+        return self(row[None], position[None], options, memory=seen)[0][0], seen
 
-        `number` is the index of the layer, from 0, which selects its `edits`. `at` takes the rows
-        after the "attention" and after the "mlp", and returns the rows to continue with.
-        """
-        parts = self.parts(rows, queries, options)
-        outputs, pattern = jax.vmap(lambda head: head.attended(options.score))(parts)
-        if edits:
-            pattern = with_edits(pattern, edits, layer=number, queries=queries)
-            outputs = pattern @ parts.value
-        elif options.attention == "chunked":
-            # The patterns above are only needed for a trace; otherwise XLA removes them.
-            outputs = _outputs_in_chunks(parts, queries, options)
-        return self.finished(rows[queries], outputs, options, at), parts, pattern
-
-    def finished(
+    def residual_out(
         self,
         rows: Float[Array, "query width"],
         outputs: Float[Array, "heads query d_value"],
@@ -136,15 +149,15 @@ class TransformerLayer(eqx.Module):
     ) -> Float[Array, "query width"]:
         """Return rows after this layer, from the rows before it and the outputs of its heads."""
         mixed = project(self.output, outputs.swapaxes(0, 1).reshape(len(rows), -1))
-        rows = at("attention", self._joined(rows, mixed, 0, options))
+        rows = at("attention", self._add(rows, mixed, 0, options))
         if self.mlp is not None:
             wide, narrow = self.mlp
             activation = ACTIVATIONS[options.activation]
-            hidden = activation(project(wide, self.as_read(rows, 1, options)))
-            rows = at("mlp", self._joined(rows, project(narrow, hidden), 1, options))
+            hidden = activation(project(wide, self._normalise_input(rows, 1, options)))
+            rows = at("mlp", self._add(rows, project(narrow, hidden), 1, options))
         return rows
 
-    def written(
+    def contributions(
         self,
         rows: Float[Array, "length width"],
         query: Int[Array, ""] | int,
@@ -155,29 +168,40 @@ class TransformerLayer(eqx.Module):
         The rest is the MLP, if there is one, and the biases. The layer must have residual
         connections without normalisation after them: other layers replace their input.
         """
-        queries = jnp.array([query])
-        after, parts, _ = self(rows, queries, options)
-        outputs, _ = jax.vmap(lambda head: head.attended(options.score))(parts)
-        heads = self._projected(outputs, options)[:, 0]
+        after, parts, _ = self(rows, jnp.array([query]), options)
+        heads = self._project_out(attend_heads(parts, options)[0], options)[:, 0]
         return heads, after[0] - rows[query] - heads.sum(axis=0)
 
-    def copied(
+    def project_vo(
         self, rows: Float[Array, "some width"], options: LayerOptions
     ) -> Float[Array, "heads some width"]:
-        """Return what each head writes if it attends to one of the rows alone."""
-        read = self.as_read(rows, 0, options)
-        return self._projected(self.keys_and_values(read, options).value, options)
+        """Return what each head adds if it attends to one of the rows alone."""
+        read = self._normalise_input(rows, 0, options)
+        return self._project_out(self.project_kv(read, options).value, options)
 
-    def _projected(
+    def _normalise_input(
+        self, rows: Float[Array, "some width"], part: int, options: LayerOptions
+    ) -> Float[Array, "some width"]:
+        """Return the input of the heads (part 0) or the MLP (part 1), normalised or not."""
+        if options.normalisation == "pre":
+            return normalise_rows(present(self.normalisations)[part], rows)
+        return rows
+
+    def _project_out(
         self, outputs: Float[Array, "heads some d_value"], options: LayerOptions
     ) -> Float[Array, "heads some width"]:
         return outputs @ jnp.stack(jnp.split(self.output.weight, options.heads))
 
-    def _joined(self, before, made, part: int, options: LayerOptions):
+    def _add(self, before, made, part: int, options: LayerOptions):
         rows = before + made if options.residual == "with" else made
         if options.normalisation == "post":
-            rows = normalised(present(self.normalisations)[part], rows)
+            rows = normalise_rows(present(self.normalisations)[part], rows)
         return rows
+
+
+def attend_heads(parts: HeadParts, options: LayerOptions) -> Attended:
+    """Return the outputs and patterns of all heads."""
+    return jax.vmap(lambda head: head.attend(options.score))(parts)
 
 
 def _by_head(

@@ -4,7 +4,7 @@ import sys
 import types
 
 from attnlab.optimum.baselines import Baseline as Baseline
-from attnlab.optimum.baselines import ladder as ladder
+from attnlab.optimum.baselines import baselines_of as baselines_of
 from attnlab.optimum.best import Best as Best
 from attnlab.optimum.best import Optimum as Optimum
 from attnlab.optimum.best import entropy as entropy

@@ -6,15 +6,20 @@ import functools
 import numpy as np
 from jaxtyping import Float, Int
 
+from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator
-from attnlab.generators.interruption import check_in
-from attnlab.optimum.best import Best, best_from_groups, best_from_sampled_groups, optimum
+from attnlab.optimum.best import (
+    Best,
+    best_from_groups,
+    best_from_sampled_groups,
+    mean_best,
+    optimum,
+)
 from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.own_baselines import RULE_KNOWN, own_baselines
 from attnlab.optimum.sequences import (
     SAMPLES,
-    mean_and_error,
     mean_in_loss,
     predictives,
     sampled_sequences,
@@ -52,9 +57,10 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
     sequences = weighted_sequences(generator, length, sampled=sampled)
     features = _features(sequences.tokens, generator.vocabulary.size)
     target = sequences.probs[:, -1]
+    weight = sequences.weight
     if sequences.exact:
-        possible = sequences.weight > 0
-        features, target, weight = (part[possible] for part in (features, target, sequences.weight))
+        possible = weight > 0
+        features, target, weight = (part[possible] for part in (features, target, weight))
         weights, converged = _minimise(features, target, weight)
     else:
         half = len(features) // 2
@@ -63,11 +69,8 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
     log_probs = _log_probs(features, weights)
     loss = -(target * log_probs).sum(axis=1)
     right = np.take_along_axis(target, log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
-    if sequences.exact:
-        return Best(float(weight @ loss), float(weight @ right), bounded=not converged)
-    nll, nll_stderr = mean_and_error(loss)
-    accuracy, accuracy_stderr = mean_and_error(right)
-    return Best(nll, accuracy, nll_stderr, accuracy_stderr, bounded=not converged)
+    best = mean_best(loss, right, weight if sequences.exact else None)
+    return dataclasses.replace(best, bounded=not converged)
 
 
 def _features(
@@ -135,7 +138,7 @@ class Baseline:
 # A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
-def ladder(
+def baselines_of(
     generator: AbstractGenerator, length: int, most: int | None = None
 ) -> tuple[Baseline, ...]:
     """Return the baselines for the token after `length` visible ones, the least informed first.
@@ -166,7 +169,7 @@ def ladder(
 def counted_baselines(
     generator: AbstractGenerator, length: int, most: int | None = None
 ) -> tuple[Baseline, ...]:
-    """Return the baselines of `ladder` that need no fit: `uniform`, `unigram` and `order-k`.
+    """Return those of `baselines_of` that need no fit: `uniform`, `unigram` and `order-k`.
 
     At large lengths the fit of `linear` takes most of the time.
     """

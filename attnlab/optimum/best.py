@@ -93,13 +93,22 @@ def optimum(generator: AbstractGenerator, length: int, most: int | None = None) 
     return Optimum(by_position, in_loss)
 
 
+def mean_best(
+    losses: Float[np.ndarray, " size"],
+    shares: Float[np.ndarray, " size"],
+    weight: Float[np.ndarray, " size"] | None = None,
+) -> Best:
+    """Return the mean expected loss and accuracy: exact with these weights, else of a sample."""
+    if weight is not None:
+        return Best(float(weight @ losses), float(weight @ shares))
+    (nll, nll_stderr), (accuracy, accuracy_stderr) = map(mean_and_error, (losses, shares))
+    return Best(nll, accuracy, nll_stderr, accuracy_stderr)
+
+
 def _exact(
     probability: Float[np.ndarray, " beliefs"], next_probs: Float[np.ndarray, "beliefs vocab"]
 ) -> Best:
-    return Best(
-        nll=float(probability @ entropy(next_probs)),
-        accuracy=float(probability @ next_probs.max(axis=1)),
-    )
+    return mean_best(entropy(next_probs), next_probs.max(axis=1), probability)
 
 
 def _mean(generator: AbstractGenerator, by_position: tuple[Best, ...]) -> Best | None:
@@ -119,20 +128,13 @@ def _in_loss(generator: AbstractGenerator, length: int) -> Best:
     tokens, weight, probs = (part[possible] for part in sequences[:3])
     losses = mean_in_loss(generator, tokens, entropy(probs))
     shares = mean_in_loss(generator, tokens, probs.max(axis=2))
-    if sequences.exact:
-        return Best(float(weight @ losses), float(weight @ shares))
-    (nll, nll_stderr), (accuracy, accuracy_stderr) = map(mean_and_error, (losses, shares))
-    return Best(nll, accuracy, nll_stderr, accuracy_stderr)
+    return mean_best(losses, shares, weight if sequences.exact else None)
 
 
 def _sampled(generator: AbstractGenerator, length: int) -> tuple[Best, ...]:
-    found = []
     # The entropy of each prediction varies less than the surprise of one sampled token.
-    for probs in predictives(generator, sampled_sequences(generator, length)).swapaxes(0, 1):
-        nll, nll_stderr = mean_and_error(entropy(probs))
-        accuracy, accuracy_stderr = mean_and_error(probs.max(axis=1))
-        found.append(Best(nll, accuracy, nll_stderr, accuracy_stderr))
-    return tuple(found)
+    by_position = predictives(generator, sampled_sequences(generator, length)).swapaxes(0, 1)
+    return tuple(mean_best(entropy(probs), probs.max(axis=1)) for probs in by_position)
 
 
 def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many"]:

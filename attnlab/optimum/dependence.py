@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator
-from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import entropy
 from attnlab.optimum.sequences import Weighted, log_weights, predictives, weighted_sequences
 

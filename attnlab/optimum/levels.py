@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, PyTree
 
+from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractGenerator, Shared
-from attnlab.generators.interruption import check_in
+from attnlab.generators import AbstractGenerator
+from attnlab.generators.base import join_shared, split_shared
 
 # Beliefs are advanced in blocks of one size, so that one compiled program serves every level.
 _BLOCK = 4_096
@@ -80,23 +80,10 @@ def first_belief(generator: AbstractGenerator) -> PyTree:
         OptionError: If the belief has no array outside its `Shared` parts.
     """
     belief = generator.start()
-    if not jax.tree.leaves(_split(belief)[0]):
+    if not jax.tree.leaves(split_shared(belief)[0]):
         remedy = "Return a constant such as `jnp.zeros(())` if all tokens are independent"
         raise OptionError("start", belief, "a belief without an array", remedy)
     return _map_own(lambda leaf: np.asarray(leaf)[None], belief)
-
-
-def _is_shared(leaf: Any) -> bool:
-    return isinstance(leaf, Shared)
-
-
-def _split(beliefs: PyTree) -> tuple[PyTree, PyTree]:
-    """Return the parts with a batch axis, and the shared parts, each with None for the rest."""
-    return eqx.partition(beliefs, lambda leaf: not _is_shared(leaf), is_leaf=_is_shared)
-
-
-def _joined(own: PyTree, shared: PyTree) -> PyTree:
-    return eqx.combine(own, shared, is_leaf=_is_shared)
 
 
 def advance_beliefs(
@@ -107,7 +94,7 @@ def advance_beliefs(
     next_probs = np.exp(np.asarray(log_probs, dtype=np.float64))
     after = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), after)
     total = next_probs.sum(axis=1, keepdims=True)
-    return next_probs / np.where(total > 0, total, 1), _joined(after, _split(beliefs)[1])
+    return next_probs / np.where(total > 0, total, 1), join_shared(after, split_shared(beliefs)[1])
 
 
 def in_blocks(function: Callable[..., PyTree], generator: AbstractGenerator, beliefs: PyTree):
@@ -119,7 +106,7 @@ def in_blocks(function: Callable[..., PyTree], generator: AbstractGenerator, bel
         generator: The process.
         beliefs: Its beliefs.
     """
-    own, shared = _split(beliefs)
+    own, shared = split_shared(beliefs)
     size = len(jax.tree.leaves(own)[0])
     found = []
     for first in range(0, size, _BLOCK):
@@ -135,12 +122,12 @@ def in_blocks(function: Callable[..., PyTree], generator: AbstractGenerator, bel
 @partial(jax.jit, static_argnames="generator")
 def references_of_block(generator, own, shared):
     """Return the log-probabilities of the process's `references`, for `in_blocks`."""
-    return jax.vmap(lambda own: generator.references(_joined(own, shared)))(own)
+    return jax.vmap(lambda own: generator.references(join_shared(own, shared)))(own)
 
 
-def _map_own(function: Any, beliefs: PyTree) -> PyTree:
-    own, shared = _split(beliefs)
-    return _joined(jax.tree.map(function, own), shared)
+def _map_own(function: Callable, beliefs: PyTree) -> PyTree:
+    own, shared = split_shared(beliefs)
+    return join_shared(jax.tree.map(function, own), shared)
 
 
 def _padded(rows: np.ndarray) -> np.ndarray:
@@ -153,10 +140,10 @@ def _advance_block(generator, own, shared):
 
     def after(belief, token):
         # Shared parts may be large, and would be copied on return.
-        return _split(generator.update(belief, token))[0]
+        return split_shared(generator.update(belief, token))[0]
 
     def one(own):
-        belief = _joined(own, shared)
+        belief = join_shared(own, shared)
         return generator.log_probs(belief), jax.vmap(partial(after, belief))(tokens)
 
     return jax.vmap(one)(own)
@@ -166,7 +153,7 @@ def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
     """Merge equal beliefs, adding their probabilities; drop impossible ones."""
     possible = probability > 0
     beliefs = _map_own(lambda leaf: leaf[possible], beliefs)
-    own = jax.tree.leaves(_split(beliefs)[0])
+    own = jax.tree.leaves(split_shared(beliefs)[0])
     rows = np.concatenate(
         [np.ascontiguousarray(leaf).reshape(len(leaf), -1).view(np.uint8) for leaf in own], axis=1
     )

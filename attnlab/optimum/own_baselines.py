@@ -11,9 +11,9 @@ from jaxtyping import Float
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.generators import AbstractGenerator, draw_many
-from attnlab.optimum.best import Best, Optimum
+from attnlab.optimum.best import Best, Optimum, mean_best
 from attnlab.optimum.levels import TooManyBeliefsError, in_blocks, levels, references_of_block
-from attnlab.optimum.sequences import mean_and_error, mean_in_loss
+from attnlab.optimum.sequences import mean_in_loss
 
 # The standard error of a loss is then some thousandths of a nat.
 _SAMPLES = 5_000
@@ -71,9 +71,8 @@ def _enumerated(generator: AbstractGenerator, length: int, most: int | None) -> 
     for level in levels(generator, length, most=most):
         rows = in_blocks(references_of_block, generator, level.beliefs)
         for name, log_probs in rows.items():
-            losses, shares = _scores(level.next_probs, log_probs)
-            weight = level.probability
-            found.setdefault(name, []).append(Best(float(weight @ losses), float(weight @ shares)))
+            best = mean_best(*_scores(level.next_probs, log_probs), level.probability)
+            found.setdefault(name, []).append(best)
     return {name: Optimum(tuple(each)) for name, each in found.items()}
 
 
@@ -99,19 +98,12 @@ def _sampled(generator: AbstractGenerator, length: int) -> dict[str, Optimum]:
         # With the rule known, the true law is that of the rule.
         known = np.exp(np.asarray(log_probs, np.float64)) if name == RULE_KNOWN else true
         losses, shares = _scores(known, log_probs)
-        by_position = map(_estimate, losses.T, shares.T)
+        by_position = map(mean_best, losses.T, shares.T)
         in_loss = None
         if generator.has_loss_mask():
-            in_loss = _estimate(*(mean_in_loss(generator, tokens, v) for v in (losses, shares)))
+            in_loss = mean_best(*(mean_in_loss(generator, tokens, v) for v in (losses, shares)))
         found[name] = Optimum(tuple(by_position), in_loss)
     return found
-
-
-def _estimate(losses: Float[np.ndarray, " size"], shares: Float[np.ndarray, " size"]) -> Best:
-    # A loss is infinite where a reference excludes a token that may come.
-    with np.errstate(invalid="ignore"):
-        (nll, nll_stderr), (accuracy, accuracy_stderr) = map(mean_and_error, (losses, shares))
-    return Best(nll, accuracy, nll_stderr, accuracy_stderr)
 
 
 @partial(jax.jit, static_argnames="generator")

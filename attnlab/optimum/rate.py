@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from attnlab.configuration.cancellation import check_in
 from attnlab.generators import AbstractHiddenChain
-from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import entropy
 
 # Both bounds are shown with four decimals.

@@ -1,5 +1,6 @@
 """Weighted sequences to average over: all of them, or a sample."""
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -56,11 +57,24 @@ def _log_predictives(generator, start, sequences: Int[Array, "size positions"]):
     return jax.lax.map(after, sequences, batch_size=_BLOCK)
 
 
-def mean_and_error(
-    values: Float[np.ndarray, " size"],
-) -> tuple[float, float]:
-    """Return the mean of independent values and its standard error."""
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
+class Estimate(NamedTuple):
+    """A number and its standard error, which is NaN if it is not known."""
+
+    value: float
+    stderr: float = math.nan
+
+    def record(self) -> dict[str, float | None]:
+        """Return it for JSON, which has no NaN: an error that is not known is None."""
+        return {"value": self.value, "stderr": None if math.isnan(self.stderr) else self.stderr}
+
+
+def mean_and_error(values: Float[np.ndarray, " size"]) -> Estimate:
+    """Return the mean of independent values and its standard error, NaN for a single value."""
+    if values.size == 1:
+        return Estimate(float(values[0]))
+    # Losses may be infinite; their error is NaN.
+    with np.errstate(invalid="ignore"):
+        return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)))
 
 
 # 3^10: more sequences take too long.

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import default_of, fields, label_of
-from attnlab.runs.links import control_key
+from attnlab.configuration.options import Field, default_of, label_of
+from attnlab.runs.links import controls
 from attnlab.training.experiment import Experiment, to_json
 
 # Named before all others, in this order: they matter more than any number.
@@ -48,13 +48,6 @@ class Difference(NamedTuple):
         return f"{self.label} {self.before} → {self.after}"
 
 
-class _Setting(NamedTuple):
-    """An option's label and its value; for an option that is a configuration, its name."""
-
-    label: str
-    value: Any
-
-
 def changes_between(before: Experiment, after: Experiment) -> tuple[Difference, ...]:
     """Return what changed from one experiment to the next, most important first.
 
@@ -63,12 +56,13 @@ def changes_between(before: Experiment, after: Experiment) -> tuple[Difference, 
     >>> [str(change) for change in changes_between(Experiment(), Experiment(seed=3))]
     ['seed 0 → 3']
     """
-    old, new = _settings(before), _settings(after)
-    changed = [key for key in new if key in old and old[key] != new[key]]
-    return tuple(
-        Difference(new[key].label, _text(old[key].value), _text(new[key].value))
-        for key in sorted(changed, key=_rank)
-    )
+    old, new = controls(before), controls(after)
+    differences = {
+        key: Difference(_label(new[key]), _text(old[key]), _text(new[key]))
+        for key in new
+        if key in old and old[key].plain_value != new[key].plain_value
+    }
+    return tuple(differences[key] for key in sorted(differences, key=_rank))
 
 
 def label_of_change(before: Experiment | None, after: Experiment) -> str:
@@ -90,26 +84,16 @@ def differing_settings(experiments: Sequence[Experiment]) -> dict[str, tuple[str
 
     A setting that an experiment does not have, such as an option of another generator, is "–".
     """
-    tables = [_settings(experiment) for experiment in experiments]
+    tables = [controls(experiment) for experiment in experiments]
     keys = sorted(dict.fromkeys(key for table in tables for key in table), key=_rank)
     columns = {}
     for key in keys:
-        texts = tuple(_text(table[key].value) if key in table else "–" for table in tables)
+        texts = tuple(_text(table[key]) if key in table else "–" for table in tables)
         if len(set(texts)) > 1:
-            label = next(table[key].label for table in tables if key in table)
+            label = next(_label(table[key]) for table in tables if key in table)
             # Two models may have options of the same name.
             columns[key if label in columns else label] = texts
     return columns
-
-
-def _settings(experiment: Experiment) -> dict[str, _Setting]:
-    return {
-        control_key(field.owner, field.name): _Setting(
-            label_of(field.name, field.option, unit=False), field.plain_value
-        )
-        for field in fields(experiment)
-        if field.is_shown
-    }
 
 
 def _rank(key: str) -> int:
@@ -117,11 +101,16 @@ def _rank(key: str) -> int:
     return len(_TELLING) if name is None else _TELLING.index(name)
 
 
-def _text(value: Any) -> str:
+def _label(field: Field) -> str:
+    return label_of(field.name, field.option, unit=False)
+
+
+def _text(field: Field) -> str:
+    return _value_text(field.plain_value)
+
+
+def _value_text(value: Any) -> str:
     if isinstance(value, tuple):
-        return (
-            "; ".join(map(_text, value))
-            if isinstance(value[0], tuple)
-            else " ".join(map(_text, value))
-        )
+        separator = "; " if isinstance(value[0], tuple) else " "
+        return separator.join(map(_value_text, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

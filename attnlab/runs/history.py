@@ -17,9 +17,6 @@ from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.loop import Event, Progress
 
-# The version of the package. Raise it for a release, and whenever the same experiment and seed give
-# other numbers than before.
-
 _MOST_CHARACTERS = 50
 
 
@@ -53,14 +50,11 @@ def versions_of(parts: Any) -> Versions:
     if not isinstance(parts, list | tuple) or len(parts) != len(Versions._fields):
         raise ValueError(f"Its versions are {quoted(parts)}, which are not four texts.")
     for part in parts:
-        if not isinstance(part, str) or len(part) > _MOST_CHARACTERS or not _is_plain(part):
+        is_plain = isinstance(part, str) and part.isascii() and part.isprintable()
+        if not is_plain or len(part) > _MOST_CHARACTERS:
             problem = f"not at most {_MOST_CHARACTERS} letters of ASCII"
             raise ValueError(f"It has the version {quoted(part)}, which is {problem}.")
     return Versions._make(parts)
-
-
-def _is_plain(text: str) -> bool:
-    return text.isascii() and text.isprintable()
 
 
 # Enough for a chart, few enough that the noise of single batches averages out in long runs.
@@ -127,7 +121,7 @@ class History:
         if isinstance(event, Progress):
             return self.with_losses(event.losses.nll)
         if isinstance(event, Change):
-            return self.with_change(event)
+            return dataclasses.replace(self, changes=(*self.changes, event))
         history = self.with_test(event.step, event.evaluation) if event.test else self
         if not event.checkpoint:
             return history
@@ -142,10 +136,6 @@ class History:
             changes=tuple(change for change in self.changes if change.step <= step),
             versions=self.versions,
         )
-
-    def with_change(self, change: Change) -> "History":
-        """Return the history with one more change; raise an error beyond `MOST_CHANGES`."""
-        return dataclasses.replace(self, changes=(*self.changes, change))
 
     def with_test(self, step: int, evaluation: Evaluation) -> "History":
         """Return the history with a test at `step`, unless there is one.

@@ -1,20 +1,25 @@
 """An experiment as the query string of a link, and back; keys and labels of its controls.
 
-A link has each option that differs from the default of the link's version, under the key of the
-option's control. So links are short, and keep their meaning when a default changes. A link may also
-contain a lesson: a title, a text, controls to hide, and how the page looks.
+A link has each option that differs from its default, under the key of the option's control. A link
+may also contain a lesson: a title, a text, controls to hide, and how the page looks. A server may
+have a folder of lessons: files that contain a link each, whose names are short addresses.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 from attnlab.configuration.number_text import read_value, show_numbers
 from attnlab.configuration.options import (
+    Field,
     OptionError,
     build,
     check_option,
     choose_one_of,
+    chosen,
     default_of,
     fields,
     label_of,
@@ -26,7 +31,6 @@ from attnlab.configuration.records import check_own_name
 from attnlab.generators import AbstractGenerator
 from attnlab.models import AbstractModelOptions, AttentionOptions, LinearOptions
 from attnlab.positions import AbstractPosition
-from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
 from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import (
     AbstractOptimiser,
@@ -35,17 +39,21 @@ from attnlab.training.optimisers import (
     WarmUpCosine,
 )
 
+LINK_VERSION = "2"
+# Defaults that have changed since: the earlier default of a control as text, by key. A key that a
+# link does not have keeps meaning the earlier default, so that no link changes its meaning.
+CHANGED_DEFAULTS: dict[str, str] = {}
 MOST_TITLE_CHARACTERS = 80
 MOST_TEXT_CHARACTERS = 600
 
-_VERSION, _TITLE, _TEXT, _HIDDEN, _SHOWN = "v", "title", "text", "hide", "show"
+_VERSION, _PRESET = "v", "preset"
+_TITLE, _TEXT, _HIDDEN, _SHOWN, _HINTS, _TYPE = "title", "text", "hide", "show", "hints", "type"
 # The value of `hide` that hides all controls except those in `show`.
 _ALL = "all"
-# Parameters of a lesson with their only value.
-_NO_HINTS, _LARGE_TYPE = ("hints", "off"), ("type", "large")
+# The only values of `hints` and `type`.
+_NO_HINTS, _LARGE_TYPE = "off", "large"
 # More than the longest table of probabilities.
 _MOST_CHARACTERS = 10_000
-_PRESET = "preset"
 # The oldest classes: their keys are the plain names of options, as in existing links.
 _PLAIN = (AttentionOptions, LinearOptions, Constant, WarmUpCosine)
 _PREFIXED = (
@@ -63,30 +71,34 @@ def control_key(owner: type, name: str) -> str:
     return f"{owner.name}_{name}" if is_prefixed else name
 
 
-def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
-    """Yield key and value of every control of a configuration and of its parts.
+def controls(
+    configuration: Any, parts: Callable[[Field], Iterable[Any]] = chosen
+) -> dict[str, Field]:
+    """Return the options that have a control, by its key; the arguments are those of `fields`."""
+    found = (field for field in fields(configuration, parts) if field.is_shown)
+    return {control_key(field.owner, field.name): field for field in found}
+
+
+def control_values(experiment: Experiment) -> dict[str, Any]:
+    """Return the value of every control by its key.
 
     For an option that is itself a configuration, the value is its registered name.
     """
-    for field in fields(configuration):
+    for field in fields(experiment):
         if field.option.registry is not None:
             check_own_name(field.name, field.value, field.option.registry)
-        if field.is_shown:
-            yield control_key(field.owner, field.name), field.plain_value
+    return {key: field.plain_value for key, field in controls(experiment).items()}
 
 
 def labels_of(experiment: Experiment) -> dict[str, str]:
     """Return the labels of the controls that a lesson about this experiment can hide, by key."""
-    shown = (field for field in fields(experiment) if field.is_shown)
-    labels = {control_key(each.owner, each.name): label_of(*each[1:3]) for each in shown}
+    labels = {key: label_of(each.name, each.option) for key, each in controls(experiment).items()}
     return {_PRESET: _PRESET} | labels
 
 
 def all_but(shown: tuple[str, ...]) -> tuple[str, ...]:
     """Return the keys of the controls of all experiments, except those to be `shown`."""
-    every = (field for field in fields(Experiment, registered) if field.is_shown)
-    keys = dict.fromkeys((_PRESET, *(control_key(each.owner, each.name) for each in every)))
-    return tuple(key for key in keys if key not in shown)
+    return tuple(key for key in (_PRESET, *controls(Experiment, registered)) if key not in shown)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,24 +140,37 @@ class Link(NamedTuple):
 def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, str]:
     """Return the parameters of a link, in the order of the controls.
 
+    Options of user-defined classes are always included, since their defaults may change.
+
     >>> query = to_query(Experiment(seed=3))
     >>> query["v"], query["seed"], "steps" in query
     ('2', '3', False)
     """
-    texts = {key: _to_text(value) for key, value in control_values(experiment)}
-    left_out = DEFAULTS[LINK_VERSION].items()
-    query = {_VERSION: LINK_VERSION} | dict(pair for pair in texts.items() if pair not in left_out)
+    texts = {key: _to_text(value) for key, value in control_values(experiment).items()}
+    left_out = {key: _default_text(key, field) for key, field in controls(experiment).items()}
+    query = {_VERSION: LINK_VERSION} | {
+        key: text for key, text in texts.items() if text != left_out[key]
+    }
     if lesson is not None:
-        words = {_TITLE: lesson.title, _TEXT: lesson.text, **_hiding(lesson)}
+        shown = lesson.shown
+        words = {
+            _TITLE: lesson.title,
+            _TEXT: lesson.text,
+            _HIDDEN: ",".join(lesson.hidden) if shown is None else _ALL,
+            _SHOWN: ",".join(shown or ()),
+            _HINTS: "" if lesson.has_hints else _NO_HINTS,
+            _TYPE: _LARGE_TYPE if lesson.has_large_type else "",
+        }
         query |= {key: text for key, text in words.items() if text}
-        query |= dict([_NO_HINTS] * (not lesson.has_hints) + [_LARGE_TYPE] * lesson.has_large_type)
     return query
 
 
-def _hiding(lesson: Lesson) -> dict[str, str]:
-    if lesson.shown is None:
-        return {_HIDDEN: ",".join(lesson.hidden)}
-    return {_HIDDEN: _ALL, _SHOWN: ",".join(lesson.shown)}
+def _default_text(key: str, field: Field) -> str | None:
+    """Return the text that a link leaves out for an option, or None."""
+    if field.owner.__module__.partition(".")[0] != "attnlab":
+        return None
+    default = default_of(field.owner, field.name)
+    return CHANGED_DEFAULTS.get(key, _to_text(field._replace(value=default).plain_value))
 
 
 def _to_text(value: Any) -> str:
@@ -159,10 +184,14 @@ def is_link(query: Mapping[str, str]) -> bool:
     return len(_no_settings(query)) < len(query)
 
 
-def from_query(query: Mapping[str, str]) -> Link:
-    """Return the contents of a link. A missing key means the default of the link's version.
+def _no_settings(query: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys that are no setting of any experiment."""
+    settings = {_VERSION, _TITLE, _TEXT, _HIDDEN, _SHOWN, _HINTS, _TYPE, *all_but(())}
+    return tuple(key for key in query if key not in settings)
 
-    A query without version has the newest one.
+
+def from_query(query: Mapping[str, str]) -> Link:
+    """Return the contents of a link.
 
     Raises no error: each rejected value becomes the current default, and adds a notice.
 
@@ -172,33 +201,50 @@ def from_query(query: Mapping[str, str]) -> Link:
     >>> link.notices
     ('`d_attn` is 1000: more than the cap of 128. Choose a whole number from 1 to 128.',)
     """
-    if query.get(_VERSION, LINK_VERSION) not in DEFAULTS:
-        notice = f"This attnlab reads links up to version {LINK_VERSION}; the defaults are used."
-        return Link(Experiment(), Lesson(), (notice,), _no_settings(query))
-    if sum(map(len, query.values())) > _MOST_CHARACTERS:
+    notice = ""
+    if query.get(_VERSION, LINK_VERSION) != LINK_VERSION:
+        notice = (
+            f"This attnlab reads links of version {LINK_VERSION}, so the defaults are used: choose "
+            "the settings again, and share the new link."
+        )
+    elif sum(map(len, query.values())) > _MOST_CHARACTERS:
         notice = f"A link has at most {_MOST_CHARACTERS:,} characters; this one has more."
+    if notice:
         return Link(Experiment(), Lesson(), (notice,), _no_settings(query))
-    reading = _Reading(query)
-    experiment = build(Experiment, reading.value, reading.make)
-    lesson = reading.lesson(experiment)
-    return Link(experiment, lesson, tuple(reading.notices), reading.unknown())
+    reader = _Reader(query)
+    experiment = build(Experiment, reader.value_of, reader.make)
+    lesson = reader.lesson(experiment)
+    unknown = tuple(key for key in query if key not in reader.known)
+    return Link(experiment, lesson, tuple(reader.notices), unknown)
 
 
-def _no_settings(query: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the keys that are no setting of any experiment."""
-    lesson = {_TITLE, _TEXT, _HIDDEN, _SHOWN, _NO_HINTS[0], _LARGE_TYPE[0]}
-    settings = {_VERSION, *lesson, *all_but(())}
-    return tuple(key for key in query if key not in settings)
-
-
-class _Reading:
-    """The state of reading a query string: keys read so far, and notices."""
+class _Reader:
+    """Reads a query string: `known` are the keys read so far."""
 
     def __init__(self, query: Mapping[str, str]):
         self._query = query
-        self._defaults = DEFAULTS[query.get(_VERSION, LINK_VERSION)]
-        self._known = {_VERSION}
+        self.known = {_VERSION}
         self.notices: list[str] = []
+
+    def value_of(self, kind: type, name: str) -> Any:
+        """Return an option's value, or the class of an option that is itself a configuration."""
+        spec, default, key = options_of(kind)[name], default_of(kind, name), control_key(kind, name)
+        if spec.registry is not None and len(spec.registry) == 1:
+            return type(default)
+        self.known.add(key)
+        text = self._query.get(key, CHANGED_DEFAULTS.get(key))
+        if text is not None:
+            try:
+                if spec.registry is None:
+                    value = read_value(name, spec, text, default)
+                    check_option(name, spec, value, default)
+                    return value
+                if text in spec.registry:
+                    return spec.registry[text]
+                raise OptionError(key, text, "unknown", choose_one_of(spec.registry, text))
+            except OptionError as error:
+                self.notices.append(str(error))
+        return default if spec.registry is None else type(default)
 
     def make(self, kind: type, values: dict[str, Any]) -> Any:
         """Make a part; an option that it rejects in combination with others gets its default."""
@@ -213,9 +259,8 @@ class _Reading:
 
     def lesson(self, experiment: Experiment) -> Lesson:
         """Return the title, the text and the controls to hide."""
-        self._known |= {_TITLE, _TEXT, _HIDDEN}
         if self._query.get(_HIDDEN) == _ALL:
-            self._known.add(_SHOWN)
+            self.known.add(_HIDDEN)
             hidden = all_but(self._controls(_SHOWN, all_but(())))
         else:
             hidden = self._controls(_HIDDEN, tuple(labels_of(experiment)))
@@ -223,61 +268,34 @@ class _Reading:
             title=self._words(_TITLE, MOST_TITLE_CHARACTERS),
             text=self._words(_TEXT, MOST_TEXT_CHARACTERS),
             hidden=hidden,
-            has_hints=not self._switch(*_NO_HINTS),
-            has_large_type=self._switch(*_LARGE_TYPE),
+            has_hints=not self._switch(_HINTS, _NO_HINTS),
+            has_large_type=self._switch(_TYPE, _LARGE_TYPE),
         )
-
-    def _switch(self, key: str, on: str) -> bool:
-        """Return whether a parameter of the lesson has its only value."""
-        self._known.add(key)
-        text = self._query.get(key, on)
-        if text != on:
-            error = OptionError(key, text, "unknown", f"Choose '{on}', or leave it out")
-            self.notices.append(str(error))
-        return key in self._query and text == on
 
     def _controls(self, key: str, controls: tuple[str, ...]) -> tuple[str, ...]:
         """Return the controls that the query names under `key`."""
+        self.known.add(key)
         named = tuple(name for name in self._query.get(key, "").split(",") if name)
         for name in named:
             if name not in controls:
                 self.notices.append(f"`{key}` names {quoted(name)}, which is not a control here.")
         return tuple(name for name in controls if name in named)
 
-    def unknown(self) -> tuple[str, ...]:
-        """Return the keys that were not read."""
-        return tuple(key for key in self._query if key not in self._known)
-
     def _words(self, key: str, most: int) -> str:
+        self.known.add(key)
         text = self._query.get(key, "")
         if len(text) > most:
             self.notices.append(f"`{key}` was cut to its first {most} characters.")
         return text[:most]
 
-    def value(self, kind: type, name: str) -> Any:
-        """Return an option's value, or the class of an option that is itself a configuration."""
-        spec, default = options_of(kind)[name], default_of(kind, name)
-        key = control_key(kind, name)
-        if spec.registry is not None and len(spec.registry) == 1:
-            return type(default)
-        self._known.add(key)
-        text = self._query.get(key, self._defaults.get(key))
-        if spec.registry is not None:
-            chosen = default.name if text is None else text
-            if chosen not in spec.registry:
-                remedy = choose_one_of(spec.registry, chosen)
-                self.notices.append(str(OptionError(key, chosen, "unknown", remedy)))
-                chosen = default.name
-            return spec.registry[chosen]
-        if text is None:
-            return default
-        try:
-            value = read_value(name, spec, text, default)
-            check_option(name, spec, value, default)
-        except OptionError as error:
+    def _switch(self, key: str, on: str) -> bool:
+        """Return whether a parameter of the lesson has its only value."""
+        self.known.add(key)
+        text = self._query.get(key, on)
+        if text != on:
+            error = OptionError(key, text, "unknown", f"Choose '{on}', or leave it out")
             self.notices.append(str(error))
-            return default
-        return value
+        return key in self._query and text == on
 
 
 def _without(kind: type, values: Mapping[str, Any], refused: str) -> dict[str, Any]:
@@ -285,20 +303,57 @@ def _without(kind: type, values: Mapping[str, Any], refused: str) -> dict[str, A
     if refused in values:
         return {**values, refused: default_of(kind, refused)}
     return {
-        name: _at_default(value, refused) if _has(value, refused) else value
+        name: _at_default(value, refused)
+        if dataclasses.is_dataclass(value) and refused in options_of(value)
+        else value
         for name, value in values.items()
     }
 
 
 def _at_default(part: Any, refused: str) -> Any:
-    default = default_of(type(part), refused)
     try:
-        alone = dataclasses.replace(part, **{refused: default})
+        alone = dataclasses.replace(part, **{refused: default_of(type(part), refused)})
     except OptionError:
         return type(part)()
     # An option rejected at its default conflicts with others.
     return type(part)() if alone == part else alone
 
 
-def _has(value: Any, option_name: str) -> bool:
-    return dataclasses.is_dataclass(value) and option_name in options_of(value)
+_SUFFIX = ".txt"
+# No dots and no slashes, so that a name never leads out of the folder.
+_FILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
+# More than the longest link, whose characters may be escaped.
+_MOST_FILE_BYTES = 100_000
+
+
+def lesson_names(folder: Path) -> tuple[str, ...]:
+    """Return the names of the lessons in a folder, sorted."""
+    found = folder.glob(f"*{_SUFFIX}") if folder.is_dir() else ()
+    return tuple(
+        sorted(each.stem for each in found if each.is_file() and _FILE_NAME.fullmatch(each.stem))
+    )
+
+
+def read_lesson(folder: Path | None, name: str) -> Mapping[str, str]:
+    """Return the parameters of the link in the file `name`.txt of a folder.
+
+    The file, which the operator of the server wrote, contains a whole link or its query string.
+
+    Raises:
+        OptionError: If there is no such file, or it contains no link.
+    """
+    remedy = "Check the address, or ask for the whole link"
+    missing = OptionError("lesson", name, "no lesson on this server", remedy)
+    if folder is None or not _FILE_NAME.fullmatch(name):
+        raise missing
+    try:
+        with (folder / f"{name}{_SUFFIX}").open("rb") as file:
+            text = file.read(_MOST_FILE_BYTES).decode("utf-8", errors="replace").strip()
+    except OSError:
+        raise missing from None
+    _, mark, after = text.partition("?")
+    query = dict(parse_qsl(after.partition("#")[0] if mark else text))
+    if not is_link(query):
+        remedy = "Write the link of “Link and lesson” into its file"
+        raise OptionError("lesson", name, "a lesson without a link", remedy)
+    return query

@@ -38,10 +38,9 @@ def read_generator(name: str, given: Mapping[str, Any]) -> Any:
     Raises:
         OptionError: If an option belongs to another generator.
     """
-    reading = _Reading(given)
-    generator = build(_choose("generator", PROCESSES, name), reading.value)
+    generator, used = _read(_choose("generator", PROCESSES, name), given)
     flags = {option for kind in PROCESSES.values() for option in options_of(kind)}
-    _refuse_unused({name: given[name] for name in flags & given.keys()}, reading.used)
+    _refuse_unused({name: given[name] for name in flags & given.keys()}, used)
     return generator
 
 
@@ -64,12 +63,34 @@ def read_what_applies(
     Raises:
         OptionError: If a task does not have that length.
     """
-    reading = _Reading(given, base)
-    experiment = build(Experiment, reading.value)
+    experiment, used = _read(Experiment, given, base)
     if "length" in given:
         # `Experiment` replaces the length by that of its task; here a different one is an error.
-        experiment.generator.at_length(reading.value(Experiment, "length"))
-    return experiment, frozenset(reading.used & given.keys())
+        spec, default = options_of(Experiment)["length"], default_of(Experiment, "length")
+        experiment.generator.at_length(read_value("length", spec, given["length"], default))
+    return experiment, used
+
+
+def _read(
+    kind: type, given: Mapping[str, Any], base: Experiment | None = None
+) -> tuple[Any, frozenset[str]]:
+    """Return a configuration of given texts, otherwise like `base`, and the names that it has."""
+    walk = () if base is None else fields(base)
+    values = {(field.owner, field.name): field.value for field in walk}
+    used = set()
+
+    def value_of(kind: type, name: str) -> Any:
+        spec, default = options_of(kind)[name], default_of(kind, name)
+        value = values.get((kind, name), default)
+        if name not in given:
+            return value if spec.registry is None else type(value)
+        used.add(name)
+        if spec.registry is None:
+            return read_value(name, spec, given[name], default)
+        return _choose(name, spec.registry, given[name])
+
+    configuration = build(kind, value_of)
+    return configuration, frozenset(used)
 
 
 def usual_experiment(preset: str | None, model: str | None, generator: str | None) -> Experiment:
@@ -86,27 +107,6 @@ def usual_experiment(preset: str | None, model: str | None, generator: str | Non
         remedy = f"{choose_one_of(PRESETS, preset)}; `train --list-presets` prints all"
         raise OptionError("preset", preset, "not a preset", remedy)
     return PRESETS[preset].experiment
-
-
-class _Reading:
-    """Texts of options by name, which replace the options of a base experiment."""
-
-    def __init__(self, given: Mapping[str, Any], base: Experiment | None = None):
-        self._given = given
-        walk = () if base is None else fields(base)
-        self._base = {(field.owner, field.name): field.value for field in walk}
-        self.used: set[str] = set()
-
-    def value(self, kind: type, name: str) -> Any:
-        """Return an option's value, or the class of an option that is itself a configuration."""
-        spec, default = options_of(kind)[name], default_of(kind, name)
-        value = self._base.get((kind, name), default)
-        if name not in self._given:
-            return value if spec.registry is None else type(value)
-        self.used.add(name)
-        if spec.registry is not None:
-            return _choose(name, spec.registry, self._given[name])
-        return read_value(name, spec, self._given[name], default)
 
 
 def _choose(option_name: str, registry: Mapping[str, type], name: str) -> type:

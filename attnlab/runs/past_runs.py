@@ -47,18 +47,16 @@ def with_run(
 
     If two runs have the same experiment, only the one with more steps is kept.
     """
-    twins = {each.number: each.steps for each in past if _is_repeated(each, run)}
+    twins = {
+        each.number: each.steps
+        for each in past
+        if each.experiment == run.experiment and not (_has_changes(each) or _has_changes(run))
+    }
     if any(steps >= run.steps for steps in twins.values()):
         return tuple(past)
     runs = (*(each for each in past if each.number not in twins), run)
     recent = [each.number for each in runs if each.number not in pinned][-MOST_RECENT:]
     return tuple(each for each in runs if each.number in (*recent, *pinned))
-
-
-def _is_repeated(first: RunSummary, second: RunSummary) -> bool:
-    return first.experiment == second.experiment and not (
-        _has_changes(first) or _has_changes(second)
-    )
 
 
 def _has_changes(run: RunSummary) -> bool:

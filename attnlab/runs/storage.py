@@ -23,32 +23,45 @@ import safetensors
 import safetensors.numpy
 from jaxtyping import PyTree
 
-from attnlab.configuration.options import OptionError, quoted
+from attnlab.configuration.options import AttnlabError, OptionError, quoted
 from attnlab.configuration.records import UnregisteredError
-from attnlab.runs.history import History, current_versions
-from attnlab.runs.run_file_header import (
-    MOST_HEADER_BYTES,
-    REMEDY,
-    Header,
-    RunFileError,
-    read_header,
+from attnlab.runs.history import (
+    MOST_CHANGES,
+    MOST_CHECKPOINTS,
+    MOST_TESTS,
+    History,
+    Versions,
+    current_versions,
+    versions_of,
 )
 from attnlab.runs.whole_file import read_bytes, save_bytes
+from attnlab.training.changes import Change, before_changes
 from attnlab.training.evaluation import Evaluation, LossByPosition
-from attnlab.training.experiment import Experiment, abstract_state, to_json
-from attnlab.training.steps import TrainState
+from attnlab.training.experiment import Experiment, abstract_state, from_json_record, to_json
+from attnlab.training.steps import AMENDABLE, TrainState
 
 VERSION = 3
 # The largest files that attnlab writes have some tens of megabytes.
 MOST_FILE_BYTES = 1_000_000_000
+# The largest header that attnlab writes, with the most changes, has about half of it.
+MOST_HEADER_BYTES = 256_000
 # Names, types and shapes of the largest model's arrays take a quarter of it.
 _MOST_NAMES_BYTES = 1_000_000
+_MOST_ENTRIES = {"tests": MOST_TESTS, "checkpoints": MOST_CHECKPOINTS, "changes": MOST_CHANGES}
 _OLD = b"attnlab run "
 _BEGINS = b'{"__metadata__":{"attnlab":'
 _ENTRY = "attnlab"
 _NO_CHECKSUM = "0" * 64
 _SIZE_BYTES = 8
-_DAMAGED = "This run file is damaged or cut off."
+_REMEDY = "Choose a file that attnlab saved."
+
+
+class RunFileError(AttnlabError, ValueError):
+    """Bytes that cannot be opened as a run; the message states the problem and the remedy."""
+
+    def __init__(self, problem: str, remedy: str = _REMEDY):
+        self.problem = problem
+        super().__init__(f"{problem} {remedy}")
 
 
 class Run(NamedTuple):
@@ -57,6 +70,20 @@ class Run(NamedTuple):
     experiment: Experiment
     state: TrainState
     history: History
+
+
+class Header(NamedTuple):
+    """Everything in a run except its arrays, checked for consistency.
+
+    `steps` is the number of steps made, and `checkpoints` are the steps of kept models.
+    """
+
+    experiment: Experiment
+    steps: int
+    tests: tuple[tuple[int, Evaluation], ...]
+    checkpoints: tuple[int, ...]
+    changes: tuple[Change, ...]
+    versions: Versions
 
 
 def to_bytes(run: Run) -> bytes:
@@ -75,8 +102,12 @@ def to_bytes(run: Run) -> bytes:
         "changes": [[change.step, *change.options] for change in history.changes],
         "versions": history.versions or current_versions(),
     }
-    arrays = {**_named("state", run.state), "losses": history.losses, **_losses_of(history.tests)}
-    models = [_named("checkpoints", model) for _, model in history.checkpoints]
+    arrays = {
+        **_arrays_by_path("state", run.state),
+        "losses": history.losses,
+        **_losses_as_arrays(history.tests),
+    }
+    models = [_arrays_by_path("checkpoints", model) for _, model in history.checkpoints]
     for name in models[0] if models else ():
         arrays[name] = np.stack([model[name] for model in models])
     data = safetensors.numpy.save(
@@ -94,9 +125,9 @@ def from_bytes(data: bytes) -> Run:
         RunFileError: If the bytes are not a run file, cut off or damaged, if header or arrays are
             not those of a run, or if a class is not registered.
     """
-    with _described():
-        header, arrays = _opened(data)
-        return _run(header, abstract_state(header.experiment), arrays)
+    with _errors_described():
+        header, arrays = _read_parts(data)
+        return _make_run(header, abstract_state(header.experiment), arrays)
 
 
 def header_of(data: bytes) -> Header:
@@ -105,8 +136,8 @@ def header_of(data: bytes) -> Header:
     Raises:
         RunFileError: As in `from_bytes`.
     """
-    with _described():
-        return _opened(data)[0]
+    with _errors_described():
+        return _read_parts(data)[0]
 
 
 def is_run_file(beginning: bytes) -> bool:
@@ -130,7 +161,7 @@ def load_run(path: Path) -> Run:
 
 
 @contextmanager
-def _described() -> Iterator[None]:
+def _errors_described() -> Iterator[None]:
     """Turn any error of reading a file inside the block into a `RunFileError`."""
     try:
         yield
@@ -157,7 +188,7 @@ def _described() -> Iterator[None]:
         raise RunFileError("The parts of this run file contradict each other.") from error
 
 
-def _opened(data: bytes) -> tuple[Header, dict[str, np.ndarray]]:
+def _read_parts(data: bytes) -> tuple[Header, dict[str, np.ndarray]]:
     """Check the bytes, and read the header."""
     if data.startswith(_OLD):
         problem = "This run file is older than the first release of attnlab."
@@ -176,28 +207,77 @@ def _opened(data: bytes) -> tuple[Header, dict[str, np.ndarray]]:
     checksum = hashlib.sha256(data[:start].replace(written, _NO_CHECKSUM.encode(), 1))
     checksum.update(memoryview(data)[start:])
     if checksum.hexdigest().encode() != written:
-        raise RunFileError(_DAMAGED)
+        raise RunFileError("This run file is damaged or cut off.")
     if (version := record.pop("version")) != VERSION:
         problem = f"This run file has the version {quoted(version)}, not one up to {VERSION}."
-        raise RunFileError(problem, f"Update attnlab. {REMEDY}")
-    arrays = {
-        name: np.frombuffer(entry["data"], _TYPES[entry["dtype"]]).reshape(entry["shape"])
-        for name, entry in safetensors.deserialize(data)
-    }
-    return read_header(record, *arrays["losses"].shape), arrays
+        raise RunFileError(problem, f"Update attnlab. {_REMEDY}")
+    arrays = safetensors.numpy.load(data)
+    return _read_header(record, *arrays["losses"].shape), arrays
 
 
-_TYPES = {
-    "BOOL": "?", "I8": "<i1", "I16": "<i2", "I32": "<i4", "I64": "<i8", "U8": "<u1", "U16": "<u2",
-    "U32": "<u4", "U64": "<u8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
-}  # fmt: skip
+def _read_header(record: Any, steps: Any) -> Header:
+    """Read the header of a run of `steps` steps; lists are counted before entries are read."""
+    if not isinstance(record, dict) or record.keys() != {"experiment", "versions", *_MOST_ENTRIES}:
+        raise RunFileError("The header of this run file does not have the right parts.")
+    for name, most in _MOST_ENTRIES.items():
+        if not isinstance(record[name], list) or len(record[name]) > most:
+            raise RunFileError(f"This run file has no list of at most {most:,} {name}.")
+    experiment = from_json_record(record["experiment"])
+    if type(steps) is not int or not 0 <= steps <= experiment.training.steps:
+        raise RunFileError(
+            f"This run file has {quoted(steps)} losses, which is not a possible number of steps."
+        )
+    tests = tuple((step, _evaluation(numbers)) for step, *numbers in record["tests"])
+    if any(len(options) > len(AMENDABLE) for _, *options in record["changes"]):
+        raise RunFileError("A change in this run file has more options than a run may change.")
+    changes = tuple(
+        Change(step, tuple((name, old, new) for name, old, new in options))
+        for step, *options in record["changes"]
+    )
+    _check_steps([step for step, _ in tests], steps)
+    _check_steps(record["checkpoints"], steps)
+    _check_steps([change.step for change in changes], steps, repeat=True)
+    try:
+        before_changes(experiment.training, changes)
+    except ValueError as error:
+        raise RunFileError(f"The changes in this run file are not valid. {error}") from None
+    checkpoints, versions = tuple(record["checkpoints"]), versions_of(record["versions"])
+    return Header(experiment, steps, tests, checkpoints, changes, versions)
+
+
+def _check_steps(entries: list[Any], made: int, *, repeat: bool = False) -> None:
+    """Raise an error for steps that are not integers, not in order, or not made."""
+    for step in entries:
+        if type(step) is not int or not 0 <= step <= made:
+            raise RunFileError(
+                f"This run file has {quoted(step)} instead of a step from 0 to {made}."
+            )
+    if sorted(entries if repeat else set(entries)) != entries:
+        raise RunFileError("The steps in this run file are not in order.")
+
+
+def _evaluation(numbers: list[Any]) -> Evaluation:
+    for number in numbers:
+        # None is a number that was infinite or NaN.
+        if number is not None and (type(number) not in (int, float) or not math.isfinite(number)):
+            raise RunFileError(
+                f"A test in this run file has {quoted(number)} instead of a finite number."
+            )
+    # At most six numbers, which is checked below.
+    figures: Any = [math.nan if n is None else float(n) for n in numbers]
+    evaluation = Evaluation(*figures)
+    # An excess may be below 0, by chance. NaN is not less than anything.
+    is_negative = any(n < 0 for n in (*evaluation[:4], evaluation.excess_stderr or 0.0))
+    if len(numbers) not in (4, 6) or is_negative or evaluation.accuracy > 1:
+        raise RunFileError("A test in this run file has impossible numbers.")
+    return evaluation
 
 
 _BY_POSITION = ("by_position.steps", "by_position.positions", "by_position.losses")
 _Tests = tuple[tuple[int, Evaluation], ...]
 
 
-def _losses_of(tests: _Tests) -> dict[str, np.ndarray]:
+def _losses_as_arrays(tests: _Tests) -> dict[str, np.ndarray]:
     """Return the losses by position as arrays, or nothing if no test has them."""
     known = [(step, test.by_position) for step, test in tests if test.by_position is not None]
     if not known:
@@ -207,10 +287,10 @@ def _losses_of(tests: _Tests) -> dict[str, np.ndarray]:
     return dict(zip(_BY_POSITION, (steps, positions, np.array(losses)), strict=True))
 
 
-def _with_losses(
+def _add_losses(
     header: Header, steps: np.ndarray, positions: np.ndarray, losses: np.ndarray
 ) -> _Tests:
-    """Return the tests with the arrays of `_losses_of`, after checking these."""
+    """Return the tests with the arrays of `_losses_as_arrays`, after checking these."""
     tests, rows = dict(header.tests), positions.tolist()
     fits = (
         (steps.dtype, positions.dtype, losses.dtype) == (np.int64, np.int64, np.float64)
@@ -232,28 +312,31 @@ def _with_losses(
     return tuple(tests.items())
 
 
-def _run(header: Header, form: TrainState, arrays: Mapping[str, np.ndarray]) -> Run:
+def _make_run(header: Header, shapes: TrainState, arrays: Mapping[str, np.ndarray]) -> Run:
     """Put the arrays into their places, after checking their names, types and shapes."""
     if _BY_POSITION[0] in arrays:
         arrays = dict(arrays)
-        tests = _with_losses(header, *(arrays.pop(name) for name in _BY_POSITION))
+        tests = _add_losses(header, *(arrays.pop(name) for name in _BY_POSITION))
         header = header._replace(tests=tests)
     count = len(header.checkpoints)
-    forms = {**_named("state", form), "losses": jax.ShapeDtypeStruct((header.steps,), np.float32)}
-    for name, leaf in _named("checkpoints", form.model).items() if count else ():
-        forms[name] = jax.ShapeDtypeStruct((count, *leaf.shape), leaf.dtype)
+    expected = {
+        **_arrays_by_path("state", shapes),
+        "losses": jax.ShapeDtypeStruct((header.steps,), np.float32),
+    }
+    for name, leaf in _arrays_by_path("checkpoints", shapes.model).items() if count else ():
+        expected[name] = jax.ShapeDtypeStruct((count, *leaf.shape), leaf.dtype)
     if {name: (array.dtype, array.shape) for name, array in arrays.items()} != {
-        name: (np.dtype(leaf.dtype), leaf.shape) for name, leaf in forms.items()
+        name: (np.dtype(leaf.dtype), leaf.shape) for name, leaf in expected.items()
     }:
         raise RunFileError("The arrays in this run file belong to another model.")
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise RunFileError("The numbers in this run file are not finite.")
-    state = _fill(form, [arrays[name] for name in _named("state", form)])
+    state = _fill(shapes, [arrays[name] for name in _arrays_by_path("state", shapes)])
     if int(state.step) != header.steps:
         raise RunFileError("The steps in this run file do not add up.")
-    kept = [arrays[name] for name in _named("checkpoints", form.model)] if count else []
+    kept = [arrays[name] for name in _arrays_by_path("checkpoints", shapes.model)] if count else []
     checkpoints = tuple(
-        (step, _fill(form.model, [array[place] for array in kept]))
+        (step, _fill(shapes.model, [array[place] for array in kept]))
         for place, step in enumerate(header.checkpoints)
     )
     losses = arrays["losses"]
@@ -262,17 +345,17 @@ def _run(header: Header, form: TrainState, arrays: Mapping[str, np.ndarray]) -> 
     return Run(header.experiment, state, history)
 
 
-def _named(name: str, tree: PyTree) -> dict[str, Any]:
+def _arrays_by_path(name: str, tree: PyTree) -> dict[str, Any]:
     """Return the arrays of a tree, or their shapes, keyed by `name` and their path in the tree."""
     leaves = jax.tree_util.tree_leaves_with_path(_only_arrays(tree))
     return {name + jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 
 
-def _fill(form: PyTree, leaves: list[np.ndarray]) -> PyTree:
+def _fill(shapes: PyTree, leaves: list[np.ndarray]) -> PyTree:
     """Return the tree of this structure with these leaves, in order."""
-    structure = jax.tree.structure(_only_arrays(form))
+    structure = jax.tree.structure(_only_arrays(shapes))
     filled = jax.tree.unflatten(structure, jax.device_put(leaves))
-    return eqx.combine(filled, _only_arrays(form, inverse=True))
+    return eqx.combine(filled, _only_arrays(shapes, inverse=True))
 
 
 def _only_arrays(tree: PyTree, *, inverse: bool = False) -> PyTree:

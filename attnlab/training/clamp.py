@@ -13,7 +13,7 @@ from attnlab.models import Edit, edited, parameter_count
 from attnlab.models.inside import in_proportion, removed
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import Event, run
-from attnlab.training.steps import CHUNK_CAPACITY, Training, TrainState, advance, initial_state
+from attnlab.training.steps import CHUNK_CAPACITY, TrainState, advance, initial_state
 
 SOURCES, PREVIOUS, OFF = "true sources", "previous token", "off"
 CLAMPS = (SOURCES, PREVIOUS, OFF)
@@ -90,14 +90,11 @@ def run_clamped(experiment: Experiment, *edits: Edit, step: int = 0) -> Iterator
     while (left := step - int(state.step)) > 0:
         steps = min(left, CHUNK_CAPACITY)
         state, _ = advance(state, setup.source, training, key=setup.key, steps=steps)
-    yield from run(experiment, _with_edits(state, training, edits), setup=setup)
-
-
-def _with_edits(state: TrainState, training: Training, edits: tuple[Edit, ...]) -> TrainState:
     model = edited(state.model, *edits)
     if parameter_count(model) != parameter_count(state.model):
         problem = "their arrays would be trained"
         raise OptionError("edits", len(edits), problem, "Give functions, as `clamp` does")
     # Edits without arrays leave the optimiser's leaves as they are, under other names.
     form = jax.tree.structure(initial_state(model, training).optimiser)
-    return TrainState(model, jax.tree.unflatten(form, jax.tree.leaves(state.optimiser)), state.step)
+    optimiser = jax.tree.unflatten(form, jax.tree.leaves(state.optimiser))
+    yield from run(experiment, TrainState(model, optimiser, state.step), setup=setup)

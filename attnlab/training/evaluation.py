@@ -1,6 +1,5 @@
 """Testing a model on sequences that it has not seen."""
 
-import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -13,6 +12,7 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator, predictions_from
 from attnlab.models import AbstractModel
 from attnlab.models.base import final_logits
+from attnlab.optimum.sequences import mean_and_error
 from attnlab.training.sources import Example, as_examples, compiled_quickly
 
 # Number of sequences evaluated together, up to this many positions. At twice as many a test of the
@@ -111,7 +111,7 @@ def evaluate(
         found = _mean_figures(*each)._replace(by_position=loss_of_positions(losses, counted))
     if exact is None:
         return found
-    excess, stderr = _mean_and_error(each[0] - exact)
+    excess, stderr = mean_and_error(each[0] - exact)
     return found._replace(excess=excess, excess_stderr=stderr)
 
 
@@ -209,7 +209,7 @@ def loss_of_positions(
     spread = ((nll - losses) ** 2).sum(axis=0, where=counted)
     # A single sequence has no standard error.
     errors = np.sqrt(spread / np.where(count > 1, count * (count - 1.0), np.nan))
-    mean = _mean_and_error(_mean_where(nll, counted))
+    mean = mean_and_error(_mean_where(nll, counted))
     places, nlls, stderrs = (tuple(each.tolist()) for each in (tokens + 1, losses, errors))
     return LossByPosition(places, nlls, stderrs, *mean)
 
@@ -231,21 +231,13 @@ def _mean_figures(nll: Float[np.ndarray, " size"], share: Float[np.ndarray, " si
 
 def _figures(nll: Float[np.ndarray, " size"], right: Float[np.ndarray, " size"]) -> Evaluation:
     size, accuracy = right.size, right.mean()
-    mean, stderr = _mean_and_error(nll)
+    mean, stderr = mean_and_error(nll)
     return Evaluation(
         nll=mean,
         nll_stderr=stderr,
         accuracy=float(accuracy),
         accuracy_stderr=float(np.sqrt(safe_variance(accuracy, size) / size)),
     )
-
-
-def _mean_and_error(values: Float[np.ndarray, " size"]) -> tuple[float, float]:
-    if values.size == 1:
-        return float(values[0]), math.nan
-    # The loss of a model that has diverged is infinite, and its error is NaN.
-    with np.errstate(invalid="ignore"):
-        return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
 
 
 def safe_variance(accuracy: float, size: int) -> float:

@@ -101,8 +101,14 @@ class Experiment(Options):
             value, choices = self.training.scheduled_sampling, ", ".join(map(repr, TASKS))
             remedy = f"Choose 0, or one of the processes {choices}"
             raise OptionError("scheduled_sampling", value, problem, remedy)
-        if self.generator.has_loss_mask():
-            _check_predicts_each(self.model)
+        predicts_each = self.model.every_position and self.model.causal
+        if self.generator.has_loss_mask() and not predicts_each:
+            problem = (
+                "several tokens are tested, but it predicts only one, or sees what it predicts"
+            )
+            has_mask = hasattr(self.model, "mask")
+            remedy = "Choose the mask 'causal'" if has_mask else "Choose another model"
+            raise OptionError("model", self.model.name, problem, remedy)
         if (there_are := self.generator.sources()) is not None:
             _check_sources(self.generator, there_are, self.training)
 
@@ -116,14 +122,6 @@ class Experiment(Options):
     def tests_more_than_trained(self) -> bool:
         """Whether tokens outside the loss are tested."""
         return self.generator.has_loss_mask() and self.training.loss != "next"
-
-
-def _check_predicts_each(model: AbstractModelOptions) -> None:
-    if model.every_position and model.causal:
-        return
-    problem = "several tokens are tested, but it predicts only one, or sees what it predicts"
-    remedy = "Choose the mask 'causal'" if hasattr(model, "mask") else "Choose another model"
-    raise OptionError("model", model.name, problem, remedy)
 
 
 def _check_sources(task: AbstractGenerator, there_are: int, training: Training) -> None:
@@ -220,7 +218,7 @@ def prepare(experiment: Experiment) -> Setup:
         source=source_of(experiment, jax.device_put(train_set)),
         test=jax.device_put(test),
         probes=jax.device_put(probes[:, :-1]),
-        key=jr.fold_in(_root(experiment), 2),
+        key=jr.fold_in(key_of(experiment.seed), 2),
         prompt_length=generator.prompt_length(),
         exact=exact_losses(generator, test),
         loss_mask=loss_mask_of(generator, test),
@@ -253,7 +251,7 @@ def draw_data(experiment: Experiment) -> Drawn:
     # One draw for all, since a sampler is compiled for every size.
     size = extra + training.test_size + train_size
     process = FreshSource(generator, generator.start(), size, experiment.length + 1)
-    key = jr.fold_in(_root(experiment), 1)
+    key = jr.fold_in(key_of(experiment.seed), 1)
     rows = _drawn(process, key, compared)
     # Sliced in NumPy, since JAX would compile a program for every part.
     drawn = Drawn(rows[:PROBES], *np.split(rows[extra:], (training.test_size,)))
@@ -332,7 +330,7 @@ class _Shape(NamedTuple):
 def _to_build(
     experiment: Experiment,
 ) -> tuple[AbstractModelOptions, _Shape, Key[Array, ""], Training]:
-    generator, key = experiment.generator, jr.fold_in(_root(experiment), 0)
+    generator, key = experiment.generator, jr.fold_in(key_of(experiment.seed), 0)
     source = generator.prompt_length() if experiment.model.reads_source else None
     shape = _Shape(generator.vocabulary.size, experiment.length, source)
     # The other options do not affect the state, but would compile the same program again.
@@ -344,10 +342,6 @@ def _to_build(
 @functools.lru_cache(maxsize=64)
 def _abstract_state_of(options, shape, training):
     return eqx.filter_eval_shape(lambda: _state_of(options, shape, jr.key(0), training))
-
-
-def _root(experiment: Experiment) -> Key[Array, ""]:
-    return key_of(experiment.seed)
 
 
 def _state_of(options, shape, key, training):

@@ -160,7 +160,9 @@ def run(
     for change in (*changes, None):
         end = now.training.steps if change is None else change.step
         while step < end:
-            steps = min(next_chunk(), _due(planned, step, end) - step, CHUNK_CAPACITY)
+            due = planned.next_after(step) if planned.tests else end
+            due = min(due, end) if due > step else end
+            steps = min(next_chunk(), due - step, CHUNK_CAPACITY)
             if steps > 0:
                 reached, losses = _advance(now, setup, steps)
                 bad = _first_bad(reached, losses)
@@ -197,12 +199,6 @@ def train(
     for event in run(experiment, setup=setup, chunk=chunk, changes=changes, plan=NO_TESTS):
         if isinstance(event, Progress):
             yield event
-
-
-def _due(plan: EvaluationPlan, step: int, end: int) -> int:
-    """Return how far a chunk may go: to the next evaluation, or to the end."""
-    due = plan.next_after(step) if plan.tests else end
-    return min(due, end) if due > step else end
 
 
 def _advance(moment: _Moment, setup: Setup, steps: int) -> tuple[TrainState, Losses]:

@@ -3,25 +3,14 @@
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 from attnlab.configuration.registry import Registry
 from attnlab.models import AbstractModel
+from attnlab.optimum.sequences import Estimate as Estimate
 from attnlab.training.experiment import Experiment, Setup
 
 # The bounds of a share, and of a loss or divergence.
 SHARE, NOT_NEGATIVE = (0.0, 1.0), (0.0, math.inf)
-
-
-class Estimate(NamedTuple):
-    """A number and its standard error, which is NaN if it is not known."""
-
-    value: float
-    stderr: float = math.nan
-
-    def record(self) -> dict[str, float | None]:
-        """Return it for JSON, which has no NaN: an error that is not known is None."""
-        return {"value": self.value, "stderr": None if math.isnan(self.stderr) else self.stderr}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,9 @@ from attnlab.optimum import Best
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 
+# Below this share learned, no percentage is shown. At -1 the loss is as far above a uniform guess
+# as the floor is below it.
+HOPELESS = -1.0
 # A floor this close to a uniform guess leaves nothing to learn.
 _NOTHING = 1e-4
 # Within this many standard errors a loss counts as equal to the floor.
@@ -54,10 +57,12 @@ def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedSh
         return None
     above = above_floor(test, floor).nll
     share = 1 - above / span
-    if isinstance(test, Evaluation) and test.excess is not None:
-        stderr = np.hypot(present(test.excess_stderr), (1 - share) * floor.nll_stderr)
-    else:
-        stderr = np.hypot(test.nll_stderr, share * floor.nll_stderr)
+    # The error of an infinite loss is NaN.
+    with np.errstate(invalid="ignore"):
+        if isinstance(test, Evaluation) and test.excess is not None:
+            stderr = np.hypot(present(test.excess_stderr), (1 - share) * floor.nll_stderr)
+        else:
+            stderr = np.hypot(test.nll_stderr, share * floor.nll_stderr)
     return LearnedShare(float(share), float(stderr / span))
 
 

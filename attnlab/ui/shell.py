@@ -9,19 +9,19 @@ from typing import Any
 import streamlit as st
 
 from attnlab.ui.compare import choice as compared
-from attnlab.ui.controls.form_state import keep_form
-from attnlab.ui.controls.lesson_controls import draw_lesson
-from attnlab.ui.controls.link_bar import (
+from attnlab.ui.controls.address import (
     complete_address,
     draw_notices,
     draw_unknown,
     follow_address,
 )
+from attnlab.ui.controls.form_state import keep_form
+from attnlab.ui.controls.lesson_controls import draw_lesson
 from attnlab.ui.core.display import (
     BELIEFS_PAGE,
     INSPECT_PAGE,
+    KNOWN_PAGE,
     PAGES,
-    QUESTION_PAGE,
     TRAIN_PAGE,
     draw_foot,
 )
@@ -147,10 +147,7 @@ _GROUPS = MappingProxyType(
             ("what_attention_costs.py", "What attention costs", "timer"),
             ("words.py", "Glossary", "menu_book"),
         ),
-        "Results": (
-            ("known_results.py", "Known results", "fact_check"),
-            (QUESTION_PAGE, "A published question", "help_center"),
-        ),
+        "Results": ((KNOWN_PAGE, "Known results", "fact_check"),),
     }
 )
 
@@ -169,6 +166,9 @@ def _navigation():
         ]
         for group, pages in _GROUPS.items()
     }
+    # An address that other pages and documents still have.
+    moved = st.Page(PAGES / "a_published_question.py", title="Known results", visibility="hidden")
+    groups["Results"].append(moved)
     # On a phone the links are in the sidebar, which would otherwise show only the first dozen.
     page = st.navigation(groups, position="top", expanded=True)
     return page, page in groups["Lessons"]

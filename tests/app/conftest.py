@@ -9,7 +9,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.elements.widgets import text_widgets
 from streamlit.testing.v1 import AppTest
 
-from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.runs.links import LINK_VERSION
 from attnlab.ui.core.figures import FutureCache
 from attnlab.ui.train import cursor
 

@@ -33,6 +33,12 @@ def charts(page: AppTest) -> list[dict]:
     return [json.loads(chart.proto.spec) for chart in page.get("vega_lite_chart")]
 
 
+def film(page: AppTest) -> dict[str, Any]:
+    """What the player of the page's film draws."""
+    (found,) = page.get("bidi_component")
+    return json.loads(found.proto.json)
+
+
 def figures(page: AppTest) -> dict[str, str]:
     """The numbers with a label."""
     return {metric.label: metric.value for metric in page.metric}
@@ -41,6 +47,16 @@ def figures(page: AppTest) -> dict[str, str]:
 def texts(page: AppTest) -> str:
     """All running text."""
     return "\n".join(text.value for text in page.markdown)
+
+
+def latex(page: AppTest) -> str:
+    """All formulas."""
+    return "\n".join(formula.value for formula in page.latex)
+
+
+def alts(page: AppTest) -> list[str]:
+    """The text alternatives of all charts."""
+    return [chart.proto.alt for chart in page.get("vega_lite_chart")]
 
 
 def code(page: AppTest) -> str:

@@ -6,9 +6,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.inspection import TARGETS, BeliefGap
-from attnlab.runs.link_defaults import LINK_VERSION
-from attnlab.ui.beliefs import gap_panel
+from attnlab.runs.links import LINK_VERSION
+from attnlab.training.presets import PRESETS
+from attnlab.ui.beliefs import what_it_knows
 from tests.app.conftest import APP
+from tests.app.lessons import film
 
 PAGE = "pages/beliefs.py"
 SETTINGS = {
@@ -34,7 +36,7 @@ def trained(app, **more):
 
 
 def settled(app):
-    while "Preparing the probes" in texts(app):
+    while "Computing the exact beliefs" in texts(app):
         app.run()
     assert not app.exception
     return app
@@ -52,6 +54,16 @@ def test_who_has_chosen_nothing_sees_mess3():
     assert not app.exception
     assert app.selectbox(key="preset").value == "mess3-belief"
     assert app.selectbox(key="generator").value == "mess3"
+    # The finished film of the preset, without a model.
+    shown = film(app)
+    assert shown["key"] == "shipped"
+    assert shown["frames"][-1]["step"] == PRESETS["mess3-belief"].experiment.training.steps
+    assert "This run comes with attnlab. **Start** (key S) trains it here." in texts(app)
+    assert "Beats the best linear predictor" in texts(app)
+    assert not app.metric
+    # Other settings have none.
+    app.number_input(key="seed").set_value(1).run()
+    assert not app.get("bidi_component")
 
 
 @pytest.mark.slow
@@ -90,8 +102,21 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     app.select_slider(key="belief_position").set_value(4).run()
     assert not app.exception
     assert texts(app) != before
-    app.select_slider(key="shown_step").set_value(1).run()
-    assert "**Beliefs in the model**, step 1" in texts(app)
+    # The picture has the R² of the sentence, at that position.
+    said = float(re.search(r"At token 4.*?R² (−?[\d.]+)", texts(app))[1].replace("−", "-"))
+    title = film(app)["measured"][-1]["title"]
+    drawn = float(re.search(r"R² (−?[\d.]+)", title)[1].replace("−", "-"))
+    assert drawn == pytest.approx(said, abs=0.006)
+    app.session_state["shown_step"] = 1
+    app.run()
+    assert "At step 1 the deviation from theory is" in texts(app)
+    # At rest, the film has the beliefs of every kept model, at the chosen site and position.
+    shown = film(app)
+    assert shown["at"] == 1
+    assert [each["step"] for each in shown["measured"]] == [0, 1, 2]
+    assert all(each["title"].startswith("after embedding: R²") for each in shown["measured"])
+    # Three bytes for each, in base 64.
+    assert len(shown["subject"]["colours"]) <= 4 * 3**4
     # A choice that another model lacks is dropped.
     app = trained(app, model="gru", gru_hidden_size=4)
     assert app.segmented_control(key="belief_site").options == ["state"]
@@ -107,21 +132,21 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
 def test_five_states_with_noise_and_every_target(app, monkeypatch):
     # A model that predicts better than the belief that the probe finds.
     better = BeliefGap(0.5, 0.01, 0.001, 0.03, 0.001, -0.02, 0.001)
-    monkeypatch.setattr(gap_panel, "belief_gap", lambda *_: better)
+    monkeypatch.setattr(what_it_knows, "belief_gap", lambda *_: better)
     app.session_state["belief_position"] = 9
     app = trained(app, generator="rrxor", rrxor_noise=0.1, model="gru", gru_hidden_size=4)
     assert app.select_slider(key="belief_position").value == "all"
     assert app.session_state["session"].run.snapshot().experiment.generator.noise == 0.1
     values = {each.label: each.value for each in app.metric if "(nats)" in each.label}
-    assert next(iter(values)) == "gap to the floor (nats)"
+    assert "gap to the floor (nats)" in values
     assert values["used, but not found (nats)"].startswith("0.02")
     assert "known, but not used (nats)" not in values
     assert "The model predicts better than the belief that the probe finds." in texts(app)
-    assert "of 5 dimensions" in texts(app)
+    assert "of 5 dimensions" in film(app)["subject"]["words"]
     corners = app.multiselect(key="belief_corners")
     corners.set_value(corners.options[:3])
     app.select_slider(key="belief_position").set_value(2).run()
-    assert "The other 2 corners are at the centre" in texts(app)
+    assert "The other 2 corners are at the centre" in film(app)["subject"]["words"]
     # A place among five states is no single belief, so that there is no grid of them.
     (steered,) = [each.value for each in app.table if "to exact belief" in each.value]
     assert "to exact belief, evenly spaced" not in steered
@@ -134,7 +159,7 @@ def test_five_states_with_noise_and_every_target(app, monkeypatch):
         ("hidden state", "hidden states"),
     ):
         settled(app.selectbox(key="belief_target").select(name).run())
-        assert f"**Exact {noun}**" in texts(app)
+        assert film(app)["subject"]["title"] == f"exact {noun}"
         # The gap and steering are about the belief.
         assert not any("floor" in each.label for each in app.metric)
     assert "No probe can beat the exact belief" in texts(app)

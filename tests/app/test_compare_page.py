@@ -194,7 +194,7 @@ def test_runs_are_made_once_and_read(page):
 def test_a_measure_of_beliefs_is_a_result_like_others(monkeypatch):
     def measured(plan, *_):
         each = {"belief_r2:attention.0": ((20, 0.5),), "untrained_belief_r2": ((20, 0.25),)}
-        runs = [finished(run, 1.0, seed=run.seed, metrics=each) for run in plan.experiments]
+        runs = [finished(run, 1.0, seed=run.seed, metrics=each) for run in plan.study.runs]
         yield ComparisonProgress(tuple(runs), share=1.0)
 
     monkeypatch.setattr(WORK, measured)

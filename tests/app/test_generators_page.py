@@ -1,6 +1,5 @@
 """The Generators page without a browser."""
 
-import json
 import threading
 import time
 from pathlib import Path
@@ -20,10 +19,10 @@ from attnlab.generators import (
     Markov,
     Sort,
 )
-from attnlab.optimum import FEW_BELIEFS, ladder, optimum
+from attnlab.optimum import FEW_BELIEFS, baselines_of, optimum
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.figures import FutureCache
-from tests.app.lessons import code
+from tests.app.lessons import charts, code, figures, texts
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 _PATIENCE = 300
@@ -60,21 +59,9 @@ def _settled(page) -> AppTest:
     return page
 
 
-def _charts(page) -> list[dict]:
-    return [json.loads(chart.proto.spec) for chart in page.get("vega_lite_chart")]
-
-
-def _figures(page) -> dict[str, str]:
-    return {metric.label: metric.value for metric in page.metric}
-
-
 def _opened(page, section) -> AppTest:
     """The page with this section open and every figure worked out."""
     return _settled(page.segmented_control(key="generators_section").set_value(section).run())
-
-
-def _texts(page) -> str:
-    return "\n".join(text.value for text in page.markdown)
 
 
 @pytest.mark.slow
@@ -84,7 +71,7 @@ def test_the_page_opens_on_the_form_s_process(first_page):
     first = PRESETS[FIRST_PRESET].experiment
     assert page.selectbox(key="generator").value == first.generator.name
     ceiling = optimum(first.generator, first.length).final.accuracy
-    assert _figures(_opened(page, "Best possible"))["ceiling"] == f"{ceiling:.3f}"
+    assert figures(_opened(page, "Best possible"))["ceiling"] == f"{ceiling:.3f}"
 
 
 # The chains of the literature differ only in their tables, and the page draws the same panels for
@@ -100,36 +87,36 @@ def test_every_generator(page, name):
     assert not page.error
     length = GENERATORS[name]().own_length() or _LENGTH
     generator = GENERATORS[name]().at_length(length)
-    assert len(_charts(page)) == len(generator.tables)
+    assert len(charts(page)) == len(generator.tables)
     assert page.latex[0].value.strip("$\n ") == generator.formula
     # Many symbols have two maps, exact and counted, instead of one chart.
     maps = generator.vocabulary.size > 8
-    assert len(_charts(_opened(page, "Frequencies"))) == 3 + maps
-    assert len(_charts(_opened(page, "What matters"))) == 1
-    assert len(_charts(_opened(page, "Best possible"))) == 2
+    assert len(charts(_opened(page, "Frequencies"))) == 3 + maps
+    assert len(charts(_opened(page, "What matters"))) == 1
+    assert len(charts(_opened(page, "Best possible"))) == 2
     best = optimum(generator, length, FEW_BELIEFS).final
-    assert _figures(page)["ceiling"].startswith(f"{best.accuracy:.3f}")
-    for rung in ladder(generator, length, FEW_BELIEFS):
-        assert f"| **{rung.name}** · " in _texts(page)
+    assert figures(page)["ceiling"].startswith(f"{best.accuracy:.3f}")
+    for rung in baselines_of(generator, length, FEW_BELIEFS):
+        assert f"| **{rung.name}** · " in texts(page)
     compile(code(page), "in code", "exec")
 
 
 @pytest.mark.slow
 def test_a_bad_table_keeps_the_last_picture(page):
-    before = _figures(_opened(page, "Best possible"))
+    before = figures(_opened(page, "Best possible"))
     page.session_state["markov_transition"] = _BAD
     _settled(page.run())
     assert "transition row 1" in page.error[0].value
     assert page.button(key="train_on_this").disabled
-    assert _figures(page) == before
+    assert figures(page) == before
     page.session_state["markov_transition"] = "0.5 0.4 0.1; 0.3 0.4 0.3; 0.2 0.3 0.5"
     _settled(page.run())
     assert not page.error
-    assert _figures(page) != before
+    assert figures(page) != before
 
 
 @pytest.mark.slow
-def test_a_table_is_fitted_to_new_symbols(page):
+def test_a_table_is_fitted_to_new_symbols_and_states(page):
     page.selectbox(key="generator").select("custom").run()
     page.text_input(key="custom_symbols").set_value("a b").run()
     assert "table" in page.error[0].value
@@ -140,10 +127,6 @@ def test_a_table_is_fitted_to_new_symbols(page):
     page.button(key="custom_table_fit").click().run()
     assert not page.error
     assert len(page.session_state["custom_table"].splitlines()) == 4
-
-
-@pytest.mark.slow
-def test_more_hidden_states(page):
     page.selectbox(key="generator").select("hmm").run()
     page.number_input(key="hmm_initial_size").set_value(3).run()
     page.button(key="hmm_moving_fit").click().run()
@@ -154,19 +137,22 @@ def test_more_hidden_states(page):
 
 
 @pytest.mark.slow
-def test_an_option_is_shown_only_while_it_has_an_effect(page):
+def test_controls_follow_the_process(page):
     page.selectbox(key="generator").select("causal-tree").run()
     assert "causal-tree_parents" not in {each.key for each in page.text_input}
     page.selectbox(key="causal-tree_tree").select("given").run()
     assert "causal-tree_parents" in {each.key for each in page.text_input}
-
-
-def test_a_length_that_hides_recalled_days(page):
+    # A length that hides recalled days.
     page.selectbox(key="generator").select("recall").run()
     page.slider(key="length").set_value(3).run()
     assert not page.error
     assert "visible: days 6 to 8 of 8" in page.latex[0].value
     assert not page.button(key="train_on_this").disabled
+    # The length of a task follows from its options.
+    for name in TASKS:
+        page.selectbox(key="generator").select(name).run()
+        assert not page.exception
+        assert "length" not in {slider.key for slider in page.slider}
 
 
 @pytest.mark.slow
@@ -177,10 +163,10 @@ def test_a_stream_that_hardly_ever_changes_has_exact_figures(page):
     page.selectbox(key="generator").select("custom").run()
     _opened(page, "Best possible")
     assert not page.error
-    assert _figures(page)["values"] == "exact"
+    assert figures(page)["values"] == "exact"
     # Three quarters of the days are "a", and the day before tells nearly all.
-    assert _figures(page)["ceiling"] == "1.000"
-    assert "| **unigram** · " in _texts(page)
+    assert figures(page)["ceiling"] == "1.000"
+    assert "| **unigram** · " in texts(page)
 
 
 @pytest.mark.slow
@@ -206,7 +192,7 @@ def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
     assert not cache.known((optimum, Markov(), _LENGTH, FEW_BELIEFS))
     page.button(key="figures_go_on").click().run()
     ceiling = optimum(Markov(), _LENGTH).final.accuracy
-    assert _figures(_settled(page))["ceiling"] == f"{ceiling:.3f}"
+    assert figures(_settled(page))["ceiling"] == f"{ceiling:.3f}"
 
 
 @pytest.mark.slow
@@ -214,13 +200,13 @@ def test_what_takes_long_to_enumerate_is_estimated_first(page, monkeypatch):
     # There are 3^5 beliefs.
     monkeypatch.setattr("attnlab.ui.core.figures.FEW_BELIEFS", 200)
     page.selectbox(key="generator").select("hmm").run()
-    assert _figures(_opened(page, "Best possible"))["values"] == "estimated"
+    assert figures(_opened(page, "Best possible"))["values"] == "estimated"
     page.button(key="enumerate_start").click().run()
     assert page.session_state["session"].jobs.get("enumerate").wait(_PATIENCE)
     _settled(page.run())
     exact = optimum(HiddenMarkov(), _LENGTH).final
-    assert _figures(page)["values"] == "exact"
-    assert _figures(page)["floor (nats)"] == f"{exact.nll:.3f}"
+    assert figures(page)["values"] == "exact"
+    assert figures(page)["floor (nats)"] == f"{exact.nll:.3f}"
     assert not page.exception
 
 
@@ -230,10 +216,10 @@ def test_a_new_sample(page):
         return next(text.value for text in page.markdown if text.value.startswith("| days 1"))
 
     _opened(page, "Best possible")
-    before, figures = rows(), _figures(page)
+    before, known = rows(), figures(page)
     _settled(page.button(key="new_sample").click().run())
     assert rows() != before
-    assert _figures(page) == figures
+    assert figures(page) == known
 
 
 def test_both_measures_of_dependence(page):
@@ -243,8 +229,8 @@ def test_both_measures_of_dependence(page):
         ("replacement", "total variation"),
     ):
         page.segmented_control(key="dependence_measure").set_value(measure).run()
-        assert _charts(page)[-1]["encoding"]["color"]["title"] == title
-        assert f"strongest, by {measure}: day **{_LENGTH}**" in _texts(page)
+        assert charts(page)[-1]["encoding"]["color"]["title"] == title
+        assert f"strongest, by {measure}: day **{_LENGTH}**" in texts(page)
 
 
 @pytest.mark.slow
@@ -279,17 +265,8 @@ def _draw_frequencies(process):
 def test_the_frequencies_of_many_symbols_fill_a_few_screens(process):
     page = AppTest.from_function(_draw_frequencies, args=(process,), default_timeout=60).run()
     assert not page.exception
-    assert sum(chart["height"] for chart in _charts(page)) < 3_000
+    assert sum(chart["height"] for chart in charts(page)) < 3_000
     assert max(len(text.value) for text in page.markdown) < 400
-
-
-@pytest.mark.slow
-def test_a_task_has_no_control_for_the_length_that_follows_from_its_options(page):
-    assert page.slider(key="length")
-    for name in TASKS:
-        page.selectbox(key="generator").select(name).run()
-        assert not page.exception
-        assert "length" not in {slider.key for slider in page.slider}
 
 
 def test_a_named_process_has_its_source_and_becomes_a_table_to_edit(first_page):

@@ -11,8 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.configuration.options import options_of
-from attnlab.runs.link_defaults import LINK_VERSION
-from attnlab.runs.links import control_key, from_query, is_link
+from attnlab.runs.links import LINK_VERSION, control_key, from_query, is_link
 from attnlab.runs.option_texts import experiment_parts
 from tests.pages import PAGES
 

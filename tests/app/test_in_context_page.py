@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.runs.links import LINK_VERSION
 from attnlab.ui.in_context.text_panel import strip_html
 from tests.app.conftest import APP
+from tests.app.lessons import film
 
 PAGE = "pages/in_context.py"
 SETTINGS = {
@@ -37,13 +38,19 @@ def test_heads_and_references_of_a_run(app):
     opened(app).button(key="run_start").click().run()
     assert app.session_state["session"].run.wait(120.0)
     app.run()
+    while "Computing the exact predictions" in texts(app):
+        app.run()
     # Each rerun measures some models, and the curves end at the first one that is missing.
     drawn: list[str] = []
     while drawn != (now := [each.proto.alt for each in app.get("vega_lite_chart")]):
         drawn = now
         app.run()
     assert not app.exception
-    assert "**Loss by token**, step 20" in texts(app)
+    losses = film(app)
+    assert (losses["subject"]["title"], losses["measured"][-1]["step"]) == (
+        "loss by token (nats)",
+        20,
+    )
     assert "KL from the best mixture" in texts(app)
     answer = next(each.value for each in app.markdown if "the model is nearest to" in each.value)
     assert answer.startswith("**At step 20 the model is nearest to the ")
@@ -59,7 +66,7 @@ def test_heads_and_references_of_a_run(app):
     app.run()
     assert not app.exception
     alts = {each.proto.alt for each in app.get("vega_lite_chart")}
-    assert any("3 reference predictors" in alt for alt in alts)
+    assert any("KL from 3 reference predictors" in alt for alt in alts)
     assert any("Score of L2 H1 in its parts" in alt for alt in alts)
     (losses,) = [each.value for each in app.table if "zeroed" in each.value]
     assert losses.index.tolist() == [
@@ -80,16 +87,17 @@ def test_heads_and_references_of_a_run(app):
     assert "**L1 H1: " in texts(app)
     assert any("the run with L1 H1" in each.proto.alt for each in app.get("vega_lite_chart"))
     before = texts(app)
-    app.select_slider(key="shown_step").set_value(0).run()
+    app.session_state["shown_step"] = 0
+    app.run()
     assert not app.exception
-    assert "**Loss by token**, step 0" in texts(app) != before
+    assert "**Nearest mixture of references**, step 0" in texts(app) != before
     # Inspect has the same charts in a panel.
     app.switch_page("pages/inspect.py").run()
-    assert "**Loss by token**" not in texts(app)
+    assert "**Nearest mixture of references**" not in texts(app)
     app.session_state["in_context_panel"] = True
     app.run()
     assert not app.exception
-    assert "**Loss by token**, step 0" in texts(app)
+    assert "**Nearest mixture of references**, step 0" in texts(app)
 
 
 @pytest.mark.slow

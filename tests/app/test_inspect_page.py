@@ -219,7 +219,7 @@ def test_two_runs_on_one_sequence_and_their_difference(app, stored):
     assert not np.allclose(this["value"], other["value"])
     np.testing.assert_allclose(difference["value"], this["value"] - other["value"])
     ends = [
-        json.loads(_drawing(page, f"Two runs: {name}").form)["encoding"]["color"]["scale"]["domain"]
+        json.loads(_drawing(page, f"Two runs: {name}").spec)["encoding"]["color"]["scale"]["domain"]
         for name in ("this run", "other run", "difference")
     ]
     assert ends[0] == ends[1]

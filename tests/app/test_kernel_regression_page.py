@@ -3,12 +3,7 @@
 import pytest
 
 from attnlab.lessons.regression_data import CURVES, PLANES
-from tests.app.lessons import (
-    charts,
-    figures,
-    open_page,
-    texts,
-)
+from tests.app.lessons import charts, figures, open_page, texts
 
 PATIENCE = 120
 
@@ -30,38 +25,29 @@ def test_every_curve(page):
         assert not page.error
         assert "error against the truth" in figures(page)
         assert "in float64" in texts(page)
+    # The narrowest kernel, on points that are far apart.
+    page.slider(key="bandwidth").set_value(0.005).run()
+    assert not page.exception
+    assert not page.error
 
 
 @pytest.mark.slow
 def test_the_fit_follows_the_controls(page):
     seen = [figures(page)]
-    page.slider(key="bandwidth").set_value(0.5).run()
-    seen.append(figures(page))
+    for control, key, value in (
+        (page.slider, "bandwidth", 0.5),
+        (page.slider, "query_at", 80.0),
+        (page.number_input, "curve_seed", 3),
+    ):
+        control(key=key).set_value(value).run()
+        seen.append(figures(page))
     assert float(seen[1]["effective neighbours"]) > float(seen[0]["effective neighbours"])
-    page.slider(key="query_at").set_value(80.0).run()
-    seen.append(figures(page))
-    page.number_input(key="curve_seed").set_value(3).run()
-    seen.append(figures(page))
     assert len({figure["fit at the query"] for figure in seen}) == 4
-    assert not page.exception
-
-
-@pytest.mark.slow
-def test_the_best_bandwidth(page):
-    page.slider(key="bandwidth").set_value(0.9).run()
-    before = float(figures(page)["error against the truth"])
     page.button(key="best_bandwidth").click().run()
     assert page.slider(key="bandwidth").value < 0.2
-    assert float(figures(page)["error against the truth"]) < before
+    error = "error against the truth"
+    assert float(figures(page)[error]) < float(seen[-1][error])
     assert not page.exception
-
-
-@pytest.mark.slow
-def test_the_narrowest_kernel_is_no_error(page):
-    page.slider(key="bandwidth").set_value(0.005).run()
-    page.selectbox(key="curve").select("crowded left").run()
-    assert not page.exception
-    assert not page.error
 
 
 @pytest.mark.slow
@@ -82,6 +68,9 @@ def test_own_points(page):
     assert not page.error
     assert not page.exception
     assert any("0/0" in warning.value for warning in page.warning)
+    page.text_area(key="own_points").set_value("0 1\n1 1\n2 1").run()
+    assert not page.exception
+    assert figures(page)["fit at the query"] == "1.0000"
 
 
 @pytest.mark.slow
@@ -95,14 +84,6 @@ def test_own_points_are_in_the_address_while_they_are_few(page):
         assert len(said) == (count > 10)
     again = open_page("pages/kernel_regression.py", {"curve": "own points", "own_points": points})
     assert again.text_area(key="own_points").value == points
-
-
-@pytest.mark.slow
-def test_points_of_one_height(page):
-    page.selectbox(key="curve").select("own points").run()
-    page.text_area(key="own_points").set_value("0 1\n1 1\n2 1").run()
-    assert not page.exception
-    assert figures(page)["fit at the query"] == "1.0000"
 
 
 def test_every_plane(page):

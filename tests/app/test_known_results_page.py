@@ -5,15 +5,33 @@ import dataclasses
 import pytest
 
 from attnlab import known_results
+from attnlab.comparisons.grid import Setting
+from attnlab.comparisons.shipped import shipped
 from attnlab.known_results import AGREES, DISAGREES, KNOWN_RESULTS, overall
-from attnlab.known_results.shipped import shipped_numbers, shipped_plots
+from attnlab.known_results.blog_post import PARTS, PUBLISHED
 from tests.app.lessons import charts, open_page, texts
 from tests.unit.made_up_results import with_training
 
+LADDER, MODELS = "One change at a time", "The same processes, other models"
+
+
+@pytest.fixture
+def page():
+    return open_page("pages/known_results.py")
+
+
+def captions(page):
+    return "\n".join(caption.value for caption in page.caption)
+
 
 @pytest.mark.slow
-def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel():
-    page = open_page("pages/known_results.py")
+def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel(page):
+    says = [overall(each.verdicts(each.shipped_numbers)) for each in KNOWN_RESULTS.values()]
+    agree, disagree = says.count(AGREES), says.count(DISAGREES)
+    assert (
+        f"**The runs agree with {agree} of {len(says)} published results**, disagree with "
+        f"{disagree}, and are inconclusive for {len(says) - agree - disagree}."
+    ) in texts(page)
     assert len(charts(page)) == len(KNOWN_RESULTS)
     for known in KNOWN_RESULTS.values():
         assert f"[{known.title}](#{known.name})" in texts(page)
@@ -21,21 +39,10 @@ def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel():
         page.session_state[f"known_{known.name}_details"] = True
     page.run()
     checks = [check for known in KNOWN_RESULTS.values() for check in known.checks]
-    plots = [plot for known in KNOWN_RESULTS.values() for plot in shipped_plots(known)]
+    plots = [plot for name in KNOWN_RESULTS for plot in shipped(name).plots]
     assert len(charts(page)) == len(KNOWN_RESULTS) + len(checks) + len(plots)
     for check in checks:
         assert check.claim in texts(page)
-
-
-@pytest.mark.slow
-def test_the_page_begins_with_how_many_results_were_found_again():
-    says = [overall(each.verdicts(shipped_numbers(each)[1])) for each in KNOWN_RESULTS.values()]
-    agree, disagree = says.count(AGREES), says.count(DISAGREES)
-    page = open_page("pages/known_results.py")
-    assert (
-        f"**The runs agree with {agree} of {len(says)} published results**, disagree with "
-        f"{disagree}, and are inconclusive for {len(says) - agree - disagree}."
-    ) in texts(page)
 
 
 @pytest.fixture
@@ -43,8 +50,14 @@ def opened(monkeypatch):
     """The page with one result, whose runs are short, and its panel of own runs."""
     known = KNOWN_RESULTS["recall-of-pairs"]
     small = with_training(steps=2, train_size=100, test_size=100)
-    known = dataclasses.replace(known, settings={"attention": small}, checks=known.checks[:1])
+    study = dataclasses.replace(
+        known.study, settings=(Setting((("setting", "attention"),), small),)
+    )
+    known = dataclasses.replace(known, study=study, checks=known.checks[:1])
     monkeypatch.setattr(known_results, "KNOWN_RESULTS", {known.name: known})
+    # The shipped runs have other settings.
+    numbers = {"attention": {"accuracy": dict.fromkeys(known.seeds, 0.5)}}
+    monkeypatch.setattr(type(known), "shipped_numbers", numbers)
     page = open_page("pages/known_results.py")
     page.session_state[f"known_{known.name}_here"] = True
     page.run()
@@ -69,3 +82,96 @@ def test_the_script_of_a_result_trains_its_runs_outside_the_app(opened, capsys):
     page, _ = opened
     exec(page.code[-1].value, {})
     assert capsys.readouterr().out.strip().endswith("disagrees")
+
+
+# The blog post, whose page this was.
+
+
+def numbers(page, part):
+    """The table of a part, whose panel is opened."""
+    page.session_state[f"published_{part}_numbers"] = True
+    page.run()
+    assert not page.exception
+    (table,) = page.table
+    return table.value
+
+
+def chosen(page, part):
+    page.segmented_control(key="published_part").set_value(part).run()
+    assert not page.exception
+    return page
+
+
+@pytest.mark.slow
+def test_the_old_address_of_the_post_leads_to_its_card():
+    page = open_page("pages/a_published_question.py")
+    assert [title.value for title in page.title] == ["Known results"]
+    assert "**Does attention lose to a linear model?**" in texts(page)
+
+
+@pytest.mark.slow
+def test_the_card_of_the_post_says_where_its_numbers_are_from(page):
+    # Above the dot plot, what its marks are; below it, why some are above the ceiling.
+    assert captions(page).count("Small dots are runs") == 1
+    assert captions(page).count("Some runs score above the best possible by chance") == 1
+    shown = numbers(page, "table")
+    assert len(shown) == len(PUBLISHED)
+    assert list(shown["post (English)"])[:3] == ["0.498", "–", "0.402"]
+    assert all(shown["verdict"])
+    made = shipped("blog-post").made
+    assert f"computed {made.date} with attnlab {made.attnlab} and JAX {made.jax}" in captions(page)
+    compile(page.code[-1].value, "script", "exec")
+
+
+@pytest.mark.slow
+def test_the_ladder_and_the_families_are_of_the_chosen_process(page):
+    assert "on `dotmod` rises" in texts(chosen(page, LADDER))
+    page.segmented_control(key="published_process").set_value("recall").run()
+    assert "on `recall` rises" in texts(page)
+    shown = numbers(page, "ladder")
+    assert list(shown.index)[:2] == ["0  the published head", "1  causal mask"]
+    assert set(shown["ceiling"]) == {"0.545"}
+    chosen(page, MODELS)
+    assert set(numbers(page, "zoo")["ceiling"]) == {"0.960"}
+    page.segmented_control(key="published_zoo_process").set_value("markov").run()
+    assert set(page.table[0].value["ceiling"]) == {"0.506"}
+
+
+@pytest.mark.slow
+def test_the_rows_are_chosen_in_compare_to_be_trained_again(page):
+    chosen(page, LADDER).button(key="published_ladder_compare").click().run()
+    # Without a browser, pages do not change by themselves.
+    page.switch_page("pages/compare.py").run()
+    assert not page.exception
+    presets = page.multiselect(key="vary_preset").value
+    assert (len(presets), presets[0], presets[-1]) == (
+        11, "published-dotmod-attention", "dotmod-10-depth",
+    )  # fmt: skip
+    assert page.number_input(key="compare_seeds").value == PARTS["ladder"].seeds
+
+
+@pytest.mark.slow
+def test_a_row_opens_in_train_which_links_back(page):
+    menu = chosen(page, LADDER).menu_button(key="published_ladder_train")
+    menu.click("7 learned positions").run()
+    assert not page.exception
+    # Without a browser, pages do not change by themselves.
+    page.switch_page("pages/train.py").run()
+    assert not page.exception
+    assert page.selectbox(key="preset").value == "dotmod-7-positions"
+    (back,) = page.sidebar.get("page_link")
+    assert back.proto.label == "Known results"
+
+
+def test_the_words_about_the_post_agree_with_its_figures():
+    pairs = [
+        (linear, attention)
+        for process in dict.fromkeys(process for process, _ in PUBLISHED)
+        for linear, attention in zip(
+            PUBLISHED[process, "linear"], PUBLISHED[process, "attention"], strict=True
+        )
+        if linear is not None and attention is not None
+    ]
+    # "In all of its rows that have both, but one, the linear model is the more accurate."
+    assert [linear > attention for linear, attention in pairs].count(False) == 1
+    assert sum(len(published.figures) for published in PUBLISHED.values()) == 18

@@ -9,11 +9,10 @@ from streamlit.testing.v1 import AppTest
 
 from attnlab.generators import HiddenMarkov
 from attnlab.runs.library import Library, Query
-from attnlab.runs.link_defaults import LINK_VERSION
-from attnlab.runs.links import to_query
+from attnlab.runs.links import LINK_VERSION, to_query
 from attnlab.runs.storage import to_bytes
 from attnlab.ui.core.server import work_queue
-from attnlab.ui.library.place import _taken_in
+from attnlab.ui.library.transfer import take_in_file
 from tests.app.conftest import APP
 from tests.unit.kept_results import result_of, run_of
 from tests.unit.small_experiments import SMALL_LINEAR
@@ -343,16 +342,18 @@ def _archive(*results):
 
 
 def test_a_file_of_runs_and_a_run_file_are_taken_in(library):
-    taken = _taken_in(library, _archive(result_of(seed=1), result_of(seed=2, run=run_of(seed=2))))
+    taken = take_in_file(
+        library, _archive(result_of(seed=1), result_of(seed=2, run=run_of(seed=2)))
+    )
     assert (taken.added, taken.known, taken.refused) == ((1, 2), 0, ())
     assert library.run_of(2).experiment.seed == 2
-    taken = _taken_in(library, to_bytes(run_of(seed=3)))
+    taken = take_in_file(library, to_bytes(run_of(seed=3)))
     assert taken.added == (3,)
     assert library.entry(3).state == "done"
     with pytest.raises(ValueError, match="not an attnlab file of runs"):
-        _taken_in(library, b"a photograph")
+        take_in_file(library, b"a photograph")
     with pytest.raises(ValueError, match="damaged or cut off"):
-        _taken_in(library, to_bytes(run_of())[:-2])
+        take_in_file(library, to_bytes(run_of())[:-2])
 
 
 def test_why_a_run_is_not_kept_is_told_once(folder, app):

@@ -14,6 +14,13 @@ _EXPERIMENT = Experiment(training=Training(steps=70))
 _LESSON = Lesson("Which *mask*?", "Find it.\n\n- one\n- two", ("preset", "d_attn"))
 
 
+@pytest.fixture
+def builder(app):
+    """A page with the panel of links and lessons open."""
+    app.session_state["link_panel"] = True
+    return app.run()
+
+
 def _open(app, lesson: Lesson, experiment: Experiment = _EXPERIMENT):
     app.query_params.clear()
     app.query_params.update(to_query(experiment, lesson))
@@ -55,19 +62,19 @@ def test_its_words_stand_on_every_page(app):
 
 
 def test_the_controls_that_a_lesson_names_are_in_no_panel(app):
+    assert "<h2>" not in _strip(app)
+    assert "lesson_leave" not in {button.key for button in app.button}
     assert "more" in {panel.label for panel in app.sidebar.expander}
     _open(app, Lesson("Steps", hidden=all_but(("steps", "mask"))))
     assert not app.sidebar.expander
     assert _keys(app) & {"steps", "mask", "loss", "heads"} == {"steps", "mask"}
 
 
-def test_a_page_without_a_lesson_has_no_strip(app):
-    assert "<h2>" not in _strip(app)
-    assert not [button for button in app.button if button.key == "lesson_leave"]
-
-
 @pytest.mark.slow
 def test_the_builder_holds_the_lesson_that_is_open(app):
+    few = Lesson("Steps", hidden=all_but(("steps",)))
+    assert _builder(_open(app, few)) == few
+    assert "hide=all&show=steps" in _link(app)
     assert _builder(_open(app, _LESSON)) == _LESSON
     app.text_input(key="lesson_title").set_value("Another").run()
     assert "title=Another" in _link(app)
@@ -75,30 +82,19 @@ def test_the_builder_holds_the_lesson_that_is_open(app):
 
 
 @pytest.mark.slow
-def test_the_builder_holds_a_lesson_that_hides_all_but_a_few(app):
-    lesson = Lesson("Steps", hidden=all_but(("steps",)))
-    assert _builder(_open(app, lesson)) == lesson
-    assert "hide=all&show=steps" in _link(app)
+def test_the_builder_hides_all_but_a_few(builder):
+    builder.multiselect(key="lesson_hidden").select("mask").run()
+    assert "hide=mask" in _link(builder)
+    builder.radio(key="lesson_hiding").set_value("show only").run()
+    assert "hide=all&show=mask" in _link(builder)
 
 
 @pytest.mark.slow
-def test_the_builder_hides_all_but_a_few(app):
-    app.session_state["link_panel"] = True
-    app.run()
-    app.multiselect(key="lesson_hidden").select("mask").run()
-    assert "hide=mask" in _link(app)
-    app.radio(key="lesson_hiding").set_value("show only").run()
-    assert "hide=all&show=mask" in _link(app)
-
-
-@pytest.mark.slow
-def test_controls_of_another_process_leave_the_builder(app):
-    app.session_state["link_panel"] = True
-    app.run()
-    app.multiselect(key="lesson_hidden").select("markov_transition").run()
-    app.selectbox(key="generator").select("recall").run()
-    assert not app.exception
-    assert app.multiselect(key="lesson_hidden").value == []
+def test_controls_of_another_process_leave_the_builder(builder):
+    builder.multiselect(key="lesson_hidden").select("markov_transition").run()
+    builder.selectbox(key="generator").select("recall").run()
+    assert not builder.exception
+    assert builder.multiselect(key="lesson_hidden").value == []
 
 
 @pytest.mark.slow
@@ -139,37 +135,31 @@ def test_a_lesson_switches_on_large_type(app):
     assert _builder(app).has_large_type
 
 
-def test_the_builder_makes_lessons_without_hints_and_in_large_type(app):
-    app.session_state["link_panel"] = True
-    app.run()
-    app.checkbox(key="lesson_no_hints").check().run()
-    app.checkbox(key="lesson_large_type").check().run()
-    assert "hints=off&type=large" in _link(app)
+def test_the_builder_makes_lessons_without_hints_and_in_large_type(builder):
+    builder.checkbox(key="lesson_no_hints").check().run()
+    builder.checkbox(key="lesson_large_type").check().run()
+    assert "hints=off&type=large" in _link(builder)
 
 
-def test_lessons_are_listed_with_their_links_and_replaced_by_title(app):
-    app.session_state["link_panel"] = True
-    app.run()
+def test_lessons_are_listed_with_their_links_and_replaced_by_title(builder):
     for title, text in (("[Masks]", "Find it."), ("Steps", "Train."), ("[Masks]", "Find both.")):
-        app.text_input(key="lesson_title").set_value(title).run()
-        app.text_area(key="lesson_text").set_value(text).run()
-        app.button(key="lesson_keep").click().run()
-    (listed,) = [each.value for each in app.markdown if "My lessons" in each.value]
+        builder.text_input(key="lesson_title").set_value(title).run()
+        builder.text_area(key="lesson_text").set_value(text).run()
+        builder.button(key="lesson_keep").click().run()
+    (listed,) = [each.value for each in builder.markdown if "My lessons" in each.value]
     masks, steps = [line for line in listed.splitlines() if line.startswith("- ")]
-    assert masks.endswith(f"(?{_link(app).partition('?')[2]})")
+    assert masks.endswith(f"(?{_link(builder).partition('?')[2]})")
     assert "Find+both" in masks
     assert r"[\[Masks" in masks
     assert "text=Train" in steps
 
 
-def test_a_link_is_drawn_as_a_qr_code_unless_it_is_too_long(app):
-    app.session_state["link_panel"] = True
-    app.run()
-    app.toggle(key="qr_code_page").set_value(True).run()
-    assert '<img alt="QR code of the link"' in _strip(app)
-    app.text_area(key="lesson_text").set_value("\N{FIRE}" * 500).run()
-    app.toggle(key="qr_code_lesson").set_value(True).run()
-    assert "too long for a QR code" in "".join(each.value for each in app.info)
+def test_a_link_is_drawn_as_a_qr_code_unless_it_is_too_long(builder):
+    builder.toggle(key="qr_code_page").set_value(True).run()
+    assert '<img alt="QR code of the link"' in _strip(builder)
+    builder.text_area(key="lesson_text").set_value("\N{FIRE}" * 500).run()
+    builder.toggle(key="qr_code_lesson").set_value(True).run()
+    assert "too long for a QR code" in "".join(each.value for each in builder.info)
 
 
 @pytest.mark.slow

@@ -195,7 +195,7 @@ def test_a_preset_that_the_browser_has_heard_of_can_be_changed_back(app):
 
 def test_a_bad_link_is_explained_until_the_notice_is_dismissed():
     app = AppTest.from_file(APP, default_timeout=60)
-    app.query_params.update({"v": "1", "d_attn": "1000", "mask": "all", "seed": "5"})
+    app.query_params.update({"v": "2", "d_attn": "1000", "mask": "all", "seed": "5"})
     (notice,) = (warning.value for warning in app.run().warning)
     for words in ("d_attn", "more than the cap of 128", "mask"):
         assert words in notice

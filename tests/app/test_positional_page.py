@@ -9,7 +9,7 @@ from attnlab.configuration.options import options_of
 from attnlab.positions import POSITIONS
 from attnlab.ui.lessons.encoding_panel import IN_THE_RUN, VIEWS
 from attnlab.ui.lessons.kit import steps
-from tests.app.lessons import code
+from tests.app.lessons import alts, code
 
 
 @pytest.fixture
@@ -18,10 +18,6 @@ def page(app):
     app.switch_page("pages/positional_encodings.py").run().run()
     assert not app.exception
     return app
-
-
-def _alts(page):
-    return [chart.proto.alt for chart in page.get("vega_lite_chart")]
 
 
 def _texts(page):
@@ -37,7 +33,7 @@ def test_every_encoding_and_every_view(page):
         page.segmented_control(key="pe_view").set_value(view).run()
         assert not page.exception, (name, view)
         assert not page.error, (name, view)
-        assert all(_alts(page)), (name, view)
+        assert all(alts(page)), (name, view)
         compile(code(page), f"in code with {name}", "exec")
 
 
@@ -65,16 +61,13 @@ def test_every_option_of_an_encoding_can_be_chosen(page):
     assert "Alibi(slope=0.5, slopes='by head')" in code(page)
     # A single head has the slope to the power of 8.
     page.selectbox(key="pe_alibi_slopes").select("by head").run()
-    assert "alibi: score 1.00 at distance 0, 0.85 at 39." in _alts(page)
+    assert "alibi: score 1.00 at distance 0, 0.85 at 39." in alts(page)
 
 
-def test_few_positions_fit_any_shift(page):
+def test_positions_that_are_few_or_too_alike_are_told(page):
+    assert "needs large weights" not in _texts(page)
     page.slider(key="pe_length").set_value(6).run()
     assert "some matrix always fits them exactly" in _texts(page)
-
-
-def test_positions_too_alike_are_told(page):
-    assert "needs large weights" not in _texts(page)
     page.slider(key="pe_length").set_value(64).run()
     page.slider(key="pe_width").set_value(2).run()
     (warning,) = (text.value for text in page.warning if "`sinusoidal`" in text.value)
@@ -89,7 +82,7 @@ def test_presets(page):
         assert not page.exception
         assert page.slider(key="pe_length").value == length
         assert page.slider(key="pe_width").value == width
-        assert any(f"{width} components over {length} positions" in alt for alt in _alts(page))
+        assert any(f"{width} components over {length} positions" in alt for alt in alts(page))
         if number == 1:
             assert page.select_slider(key="pe_a_base").value == 50
 
@@ -120,11 +113,10 @@ def test_a_learned_encoding_of_the_run(app):
     app.selectbox(key="pe_b").select(IN_THE_RUN).run()
     assert not app.exception
     rows = run.snapshot().latest.model.positions
-    assert f"From step 20 of the current run: {rows.shape[0]} positions, {rows.shape[1]}" in _texts(
-        app
-    )
-    assert any(f"{rows.shape[1]} components over {rows.shape[0]} positions" in alt
-               for alt in _alts(app))  # fmt: skip
+    words = f"From step 20 of the current run: {rows.shape[0]} positions, {rows.shape[1]}"
+    assert words in _texts(app)
+    size = f"{rows.shape[1]} components over {rows.shape[0]} positions"
+    assert any(size in alt for alt in alts(app))
 
 
 def test_steps_are_round_numbers_within_bounds():

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.generators import Cards, read_source, write_source
-from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.runs.links import LINK_VERSION
 from attnlab.training.presets import PRESETS
 from tests.app.conftest import APP
 

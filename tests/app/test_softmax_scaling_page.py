@@ -6,12 +6,7 @@ import pytest
 
 from attnlab.lessons.saturation import CASES
 from attnlab.training.limits import HOSTED
-from tests.app.lessons import (
-    charts,
-    figures,
-    open_page,
-    texts,
-)
+from tests.app.lessons import charts, figures, latex, open_page, texts
 
 PATIENCE = 300
 
@@ -24,10 +19,6 @@ def page():
         app.session_state["session"].pause()
         work = app.session_state["session"].jobs.get("sweep")
         assert work is None or work.wait(PATIENCE)
-
-
-def latex(page) -> str:
-    return "\n".join(text.value for text in page.latex)
 
 
 def measured(page) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from attnlab.lessons.bottleneck import swept
 from attnlab.runs.links import from_query
-from tests.app.lessons import charts, open_page, texts
+from tests.app.lessons import charts, latex, open_page, texts
 
 
 @pytest.fixture
@@ -20,10 +20,6 @@ def opened(page, section):
     page.segmented_control(key="bottleneck_section").set_value(section).run()
     assert not page.exception
     return page
-
-
-def latex(page):
-    return "\n".join(each.value for each in page.latex)
 
 
 @pytest.mark.slow
@@ -57,11 +53,17 @@ def test_a_link_opens_the_section_of_its_control_and_keeps_the_others():
     assert "points (" in texts(page)
 
 
-def test_a_point_of_the_sweep_opens_elsewhere(page):
-    page.selectbox(key="match_family").select("rnn-attention").run()
-    page.segmented_control(key="match_hand").set_value("10").run()
-    page.segmented_control(key="match_width").set_value("64").run()
+def point(page, hand, width):
+    """The line about a setting with attention."""
+    page.selectbox(key="match_family").select("rnn-attention")
+    page.segmented_control(key="match_hand").set_value(hand)
+    page.segmented_control(key="match_width").set_value(width).run()
     (line,) = [each.value for each in page.markdown if "[Open in Seq" in each.value]
+    return line
+
+
+def test_a_point_of_the_sweep_opens_elsewhere(page):
+    line = point(page, "10", "64")
     address = urlsplit(line.split("](")[1].split(")")[0])
     assert address.path == "sequence_to_sequence"
     link = from_query(dict(parse_qsl(address.query)))
@@ -69,18 +71,13 @@ def test_a_point_of_the_sweep_opens_elsewhere(page):
     assert not link.notices
 
 
-@pytest.mark.parametrize(("hand", "width", "end"), [("3", "128", "100.00"), ("10", "8", "0.00")])
-def test_seeds_that_are_all_right_or_all_wrong_have_an_interval_with_a_width(
-    page, hand, width, end
-):
+def test_seeds_that_are_all_right_or_all_wrong_have_an_interval_with_a_width(page):
     """Of 2,000 hands each, four seeds: 1.96 √(0.5 / 2,000 / 2,000 / 4) is 0.03 %."""
-    page.selectbox(key="match_family").select("rnn-attention").run()
-    page.segmented_control(key="match_hand").set_value(hand).run()
-    page.segmented_control(key="match_width").set_value(width).run()
-    (line,) = [each.value for each in page.markdown if "[Open in Seq" in each.value]
-    low, high = re.search(r"% \((\S+) to (\S+)\); each seed", line).groups()
-    assert float(high) - float(low) == pytest.approx(0.03, abs=0.011)
-    assert end in (low, high)
+    for hand, width, end in (("3", "128", "100.00"), ("10", "8", "0.00")):
+        ends = re.search(r"% \((\S+) to (\S+)\); each seed", point(page, hand, width)).groups()
+        low, high = map(float, ends)
+        assert high - low == pytest.approx(0.03, abs=0.011)
+        assert end in ends
 
 
 @pytest.mark.slow

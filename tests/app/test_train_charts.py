@@ -14,9 +14,8 @@ from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
-from attnlab.ui.train import cursor
 from tests.app.conftest import APP
-from tests.app.lessons import figures
+from tests.app.lessons import figures, film
 from tests.unit.live_runs import trained
 from tests.unit.small_experiments import SMALL_MODELS, SMALL_TRANSFORMER, small
 
@@ -37,8 +36,21 @@ def _run(app):
     return app.session_state["session"].run
 
 
+def _finish(app, experiment=SMALL_TRANSFORMER):
+    """Make the run of the session one that has ended."""
+    _run(app).resume(trained(small(experiment, steps=2)))
+    assert _run(app).wait(_PATIENCE)
+    app.run()
+
+
+def _train(app, experiment):
+    _open(app, experiment)
+    app.button(key="run_start").click().run()
+    assert _run(app).wait(_PATIENCE)
+
+
 def _charts(app):
-    """The loss, and what is shown of the model."""
+    """The charts of the page."""
     return tuple(app.session_state["session"].charts.values())
 
 
@@ -72,7 +84,8 @@ def test_advice_leads_from_a_stuck_run_to_a_better_one(app):
     app.button(key="run_start").click().run()
     assert _run(app).wait(_PATIENCE)
     (advice,) = _until(app, lambda: [each for each in app.button if each.key == "advice"])
-    assert (advice.label, advice.proto.type) == ("Train the last day only", "primary")
+    label = "Train the last day only, with learned positions"
+    assert (advice.label, advice.proto.type) == (label, "primary")
     advice.click().run()
     assert app.selectbox(key="loss").value == "last"
     assert _run(app).experiment.training.loss == "last"
@@ -83,22 +96,31 @@ def test_advice_leads_from_a_stuck_run_to_a_better_one(app):
 
 
 @pytest.mark.slow
-def test_the_slider_follows_the_pointer_and_returns(app, monkeypatch):
-    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
-    assert _run(app).wait(_PATIENCE)
+def test_the_step_at_which_the_film_rests_is_shown_in_all_panels(app):
+    _finish(app)
+    assert [frame["step"] for frame in film(app)["frames"]] == [0, 1, 2]
+    words = [each.value for each in app.markdown]
+    assert any("`step 2` of 2" in word for word in words)
+    # As the browser reports it.
+    app.session_state["shown_step"] = 1
     app.run()
+    words = [each.value for each in app.markdown]
+    assert any("`showing step 1` of 2" in word for word in words)
+    assert not any("`step 2`" in word for word in words)
+    assert film(app)["at"] == 1
 
-    def shown():
-        (status,) = [each.value for each in app.markdown if "of 2" in each.value]
-        return app.select_slider(key="shown_step").value, "showing step" in status
 
-    assert shown() == ("now", False)
-    monkeypatch.setattr(cursor, "_hovered_step", lambda: 1)
-    app.run()
-    assert shown() == (1, True)
-    monkeypatch.setattr(cursor, "_hovered_step", lambda: None)
-    app.run()
-    assert shown() == ("now", False)
+def test_of_a_run_that_trains_only_the_newest_frame_is_sent_and_kept(app, monkeypatch):
+    _finish(app)
+    at_rest = _run(app).snapshot()
+    for step in (1, 2):
+        latest = at_rest.latest._replace(step=step)
+        now = dataclasses.replace(at_rest, state="running", latest=latest)
+        monkeypatch.setattr(LiveRun, "snapshot", lambda run, now=now: now)
+        app.run()
+        assert [frame["step"] for frame in film(app)["frames"]] == [step]
+        *_, known = app.session_state["session"].kept["film"]
+        assert [*known] == [step]
 
 
 @pytest.mark.slow
@@ -107,8 +129,7 @@ def test_the_coloured_button_is_what_to_do_next(app):
         return {each.key for each in app.button if each.proto.type == "primary"}
 
     assert coloured() == {"run_start"}
-    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
-    assert _run(app).wait(_PATIENCE)
+    _finish(app)
     _open(app, _run(app).experiment)
     assert coloured() <= {"advice"}
     app.number_input(key="seed").set_value(3).run()
@@ -116,8 +137,7 @@ def test_the_coloured_button_is_what_to_do_next(app):
 
 
 def test_a_finished_run_whose_test_is_computed_is_loading(app, monkeypatch):
-    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
-    assert _run(app).wait(_PATIENCE)
+    _finish(app)
     loading = dataclasses.replace(_run(app).snapshot(), state="compiling")
     monkeypatch.setattr(LiveRun, "snapshot", lambda run: loading)
     app.run()
@@ -128,8 +148,7 @@ def test_a_finished_run_whose_test_is_computed_is_loading(app, monkeypatch):
 
 @pytest.mark.slow
 def test_a_run_has_one_name_in_the_chart_the_table_and_the_walk(app):
-    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
-    assert _run(app).wait(_PATIENCE)
+    _finish(app)
     _open(app, _run(app).experiment)
     for seed in (3, 4):
         app.number_input(key="seed").set_value(seed).run()
@@ -139,8 +158,7 @@ def test_a_run_has_one_name_in_the_chart_the_table_and_the_walk(app):
     app.run()
     names = ["transformer", "seed 3"]
     assert list(app.dataframe[0].value["run"]) == [*names, "seed 4 (current run)"]
-    (table,) = _charts(app)[0].drawing.tables.values()
-    assert set(names) < set(table["series"])
+    assert set(names) < {curve["name"] for curve in film(app)["curves"]}
     (walk,) = _until(app, lambda: [each for each in app.markdown if "Learned: " in each.value])
     assert re.sub(r" −?\d+ %", "", walk.value) == "Learned: transformer → seed 3 → **seed 4**"
     # The current run has its name in the library, too, and a name given there holds here.
@@ -159,57 +177,54 @@ def test_a_run_has_one_name_in_the_chart_the_table_and_the_walk(app):
     assert list(app.dataframe[0].value["run"]) == names
 
 
-def test_another_process_brings_its_own_lines(app):
-    app.slider(key="length").set_value(4)
+@pytest.mark.slow
+def test_another_process_brings_its_own_floor(app):
     for process in (Markov(), DotMod()):
-        app.selectbox(key="generator").select(process.name).run()
-        floor = f"floor {optimum(process, 4).final.nll:.3f}"
-        _until(app, lambda floor=floor: floor in _floors(app))
-        assert set(_floors(app)) == {floor}
-
-
-def _floors(app):
-    """The labels of the floor in the chart of the loss, one at each end of its line."""
-    (table,) = _charts(app)[0].drawing.tables.values()
-    return [label for label in table["label"] if str(label).startswith("floor")]
+        _train(app, dataclasses.replace(SMALL_TRANSFORMER, generator=process))
+        app.run()
+        length = SMALL_TRANSFORMER.length
+        floor = optimum(process, length).final.nll
+        levels = _until(app, lambda: [each for each in film(app)["levels"] if "best" in each[0]])
+        assert [nats for _, nats, _ in levels] == [pytest.approx(floor)]
 
 
 @pytest.mark.slow
 def test_every_head_of_a_transformer_is_shown(app):
-    _run(app).resume(trained(small(SMALL_TRANSFORMER, steps=2)))
-    assert _run(app).wait(_PATIENCE)
+    _finish(app)
+    names = [each["name"] for each in film(app)["maps"]]
+    assert names == ["L1 H1", "L1 H2", "L2 H1", "L2 H2"]
+    app.session_state["views"] = True
     app.run()
-    assert "Attention patterns of layer 2, 4 days." in _charts(app)[1].alt
+    assert "Attention patterns of layer 2, 4 days." in _charts(app)[0].alt
     app.selectbox(key="inside_layer_2").set_value(0).run()
-    assert "Attention patterns of layer 1" in _charts(app)[1].alt
+    assert "Attention patterns of layer 1" in _charts(app)[0].alt
     for heads, said in (([1], "pattern of layer 1, head 2"), ([], "patterns of layer 1")):
         app.pills(key="inside_head_2").set_value(heads).run()
-        assert said in _charts(app)[1].alt
+        assert said in _charts(app)[0].alt
     app.selectbox(key="inside_view_2").set_value(1).run()
-    assert "Attention patterns of all 4 heads of 2 layers" in _charts(app)[1].alt
+    assert "Attention patterns of all 4 heads of 2 layers" in _charts(app)[0].alt
 
 
 @pytest.mark.slow
 def test_every_view_of_a_family_without_attention_is_drawn(app):
-    _run(app).resume(trained(small(SMALL_MODELS["ssm"], steps=2)))
-    assert _run(app).wait(_PATIENCE)
+    _finish(app, SMALL_MODELS["ssm"])
+    app.session_state["views"] = True
+    app.run()
     (view,) = _until(app, lambda: [each for each in app.selectbox if each.key == "inside_view_4"])
     assert view.options == ["influence", "hidden states", "time scales", "by lag"]
     said = set()
     for place in range(4):
         app.selectbox(key="inside_view_4").set_value(place).run()
         assert not app.exception
-        said.add(_charts(app)[1].alt)
+        said.add(_charts(app)[0].alt)
     assert len(said) == 4
 
 
 @pytest.mark.slow
 def test_a_run_that_memorises_has_both_accuracies(app):
     training = Training(split="distinct", train_size=21, test_size=100, batch_mode="full", steps=40)
-    _open(app, Experiment(generator=ModularAddition(p=11), training=training))
     app.session_state["measures"] = True
-    app.button(key="run_start").click().run()
-    assert _run(app).wait(_PATIENCE)
+    _train(app, Experiment(generator=ModularAddition(p=11), training=training))
     app.run()
     assert not app.exception
     known = figures(app)
@@ -227,16 +242,12 @@ def test_a_run_that_memorises_has_both_accuracies(app):
 @pytest.mark.slow
 def test_a_measure_that_the_next_run_does_not_have_stays_and_says_what_it_needs(app):
     fresh = Training(loss="next", data="fresh", batch=20, test_size=100, steps=4)
-    _open(app, Experiment(length=4, model="transformer", training=fresh))
     app.session_state["measures"] = True
-    app.button(key="run_start").click().run()
-    assert _run(app).wait(_PATIENCE)
+    _train(app, Experiment(length=4, model="transformer", training=fresh))
     app.run()
     app.multiselect(key="measures_shown").set_value(["prefix_match", "nll"]).run()
     _until(app, lambda: _says(app, "prefix match", "at step 4"))
-    _open(app, Experiment(length=4, model="linear", training=Training(steps=4, test_size=100)))
-    app.button(key="run_start").click().run()
-    assert _run(app).wait(_PATIENCE)
+    _train(app, Experiment(length=4, model="linear", training=Training(steps=4, test_size=100)))
     app.run()
     _until(app, lambda: _says(app, "prefix match is not defined here. It needs self-attention"))
     assert not app.exception

@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.ui.core.session import Session
+from attnlab.ui.train import controller
 
 
 def _page():
@@ -90,7 +91,7 @@ def test_settings_are_applied_once(amendable, monkeypatch):
     app, run = amendable
     amended, amend = [], run.amend
     monkeypatch.setattr(run, "amend", lambda form: amended.append(form) or amend(form))
-    app.session_state["session"].commands = ["amend", "amend"]
+    app.session_state["session"].commands = [controller.amend] * 2
     app.run()
     assert run.wait(120.0)
     app.run()
@@ -109,9 +110,9 @@ def test_a_click_that_is_late_does_not_apply_the_settings_of_later():
         draw_amend(SMALL, LiveRun(SMALL).snapshot())
 
     page = AppTest.from_function(script)
-    page.session_state["session"] = Session(commands=["amend", "step"])
+    page.session_state["session"] = Session(commands=[controller.amend, controller.step])
     assert not page.run().exception
-    assert page.session_state["session"].commands == ["step"]
+    assert page.session_state["session"].commands == [controller.step]
 
 
 def test_a_day_is_changed_once():

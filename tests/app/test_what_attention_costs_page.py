@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from attnlab.lessons.costs import CACHED, CHUNKED, PLAIN, RECOMPUTED, CostProgress, Measured
+from attnlab.lessons.costs import CACHED, CHUNKED, PLAIN, RECOMPUTED, Cost, CostProgress
 from attnlab.models import MODELS, parameters_by_part
-from tests.app.lessons import STOP_PATIENCE, open_page, texts
+from tests.app.lessons import STOP_PATIENCE, alts, open_page, texts
 
 _ATTENTION = "attnlab.ui.lessons.costs_panel.measure_attention"
 _GENERATION = "attnlab.ui.lessons.costs_panel.measure_generation"
@@ -16,7 +16,7 @@ _GENERATION = "attnlab.ui.lessons.costs_panel.measure_generation"
 def measured(seconds):
     """Progress of work that is done, from median seconds and bytes by length and way."""
     costs = tuple(
-        Measured(length, way, np.array([0.5, 1.0, 2.0]) * median, scratch)
+        Cost(length, way, np.array([0.5, 1.0, 2.0]) * median, scratch)
         for (length, way), (median, scratch) in seconds.items()
     )
     return CostProgress(1.0, "", costs, 2e-7)
@@ -66,8 +66,7 @@ def test_parameters_of_every_family_are_those_of_the_law(page):
             continue
         parts = parameters_by_part(options, vocab=4, length=10)
         assert table(page) == {part.part: part.formula for part in parts}
-    words = page.get("vega_lite_chart")[0].proto.alt
-    assert all(f"{name} " in words for name in MODELS)
+    assert all(f"{name} " in alts(page)[0] for name in MODELS)
 
 
 def test_settings_are_those_of_train():
@@ -92,8 +91,7 @@ def test_attention_is_measured(page, monkeypatch):
     assert "From 64 to 128, **plain** takes **4 (4 to 4)** times as long" in words
     assert "and **4** times the memory" in words
     assert "**2 (2 to 2)** times as long as plain attention and **1/20** of its memory" in words
-    said = [chart.proto.alt for chart in page.get("vega_lite_chart")]
-    assert any("At 128: plain 4, chunked 8." in words for words in said)
+    assert any("At 128: plain 4, chunked 8." in alt for alt in alts(page))
     page.select_slider(key="cost_d_attn").set_value("64").run()
     assert any("Settings changed" in info.value for info in page.info)
 

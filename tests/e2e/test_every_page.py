@@ -275,7 +275,7 @@ def test_a_run_on_a_phone_and_the_menu(new_page, server):
     train.wait_for("idle")
     wait_until_it_fits(page)
     train.finish_default_run()
-    expect(train.part("chart_attention").locator("svg.marks")).to_be_visible()
+    expect(train.maps.first).to_be_visible()
     expect(train.open_panel("sequences").get_by_role("table").first).to_be_visible()
     wait_until_it_fits(page)
     page.get_by_test_id("stExpandSidebarButton").click()

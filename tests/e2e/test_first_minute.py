@@ -12,18 +12,25 @@ from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import to_query
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import TrainPage, wait_for_late_results
 
 pytestmark = pytest.mark.e2e
 
 _DESKTOPS = ({"width": 1400, "height": 900}, {"width": 1280, "height": 720})
-_PLACES = """() =>
-    ['bar', 'state', 'prospect', 'chart_loss', 'inside', 'moment', 'what_happened'].map(key => {
+# Once they rest: a film takes some frames for the size of a new window.
+_PLACES = """async () => {
+    const keys = ['bar', 'task', 'state', 'picture', 'what_happened']
+    const places = () => keys.map(key => {
         const box = document.querySelector(`.st-key-${key}`).getBoundingClientRect()
         return [key, Math.round(box.top), Math.round(box.left)]
-    })"""
-# A path of a cell begins at a corner and names its width and height.
-_CELL = re.compile(r"M[-\d.]+,[-\d.]+h([\d.]+)v([\d.]+)h")
+    })
+    let [before, now] = [null, places()]
+    while (JSON.stringify(now) !== JSON.stringify(before)) {
+        await new Promise(done => setTimeout(done, 500))
+        ;[before, now] = [now, places()]
+    }
+    return now
+}"""
 # The first preset, whose programs are there, with fewer steps.
 _FIRST = PRESETS[FIRST_PRESET].experiment
 _QUICK_HEADS = "/?" + urlencode(
@@ -33,20 +40,11 @@ _PATIENCE = 120_000
 _WEATHER = ("🌧️", "☁️", "☀️")
 
 
-def _cells(train: TrainPage) -> list[tuple[float, float]]:
-    """Width and height of all that is drawn of the patterns, the legend left out."""
-    paths = train.part("chart_attention").locator(".mark-rect.role-mark path")
-    expect(paths.first).to_be_attached()
-    drawn = paths.evaluate_all("nodes => nodes.map(node => node.getAttribute('d'))")
-    sizes = [tuple(map(float, _CELL.match(path).groups())) for path in drawn]
-    return [size for size in sizes if size[0] != 4]
-
-
 def _open(page: Page, server, path: str = "") -> TrainPage:
     train = TrainPage(page)
     train.page.goto(server.url + path)
     train.wait_for("idle")
-    expect(train.part("chart_attention").locator("svg.marks")).to_be_visible(timeout=_PATIENCE)
+    expect(train.maps.first).to_be_visible(timeout=_PATIENCE)
     return train
 
 
@@ -59,28 +57,27 @@ def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page
     expect(train.part("verdict")).to_contain_text("accuracy 0.548", timeout=_PATIENCE)
     expect(train.part("what_happened")).to_contain_text("untrained model at step 0")
     for head in ("head 1", "head 2", "head 3"):
-        expect(train.part("chart_attention")).to_contain_text(head)
-    # The days that the table reads are marked over each of them.
-    marks = train.part("chart_attention").locator("text").filter(has_text="▼")
-    expect(marks).to_have_count(9, timeout=_PATIENCE)
+        expect(train.film).to_contain_text(head)
+    # The days that the table reads are underlined.
+    expect(train.film.locator(".decides")).to_have_count(3, timeout=_PATIENCE)
+    for known in ("guessing 1.099", "best possible 0.934"):
+        expect(train.film).to_contain_text(known, timeout=_PATIENCE)
     # What is shown is the step 0 of the run that Start begins.
     before = _pattern(train)
     at_start = train.figure("test loss (nats)")
     train.press("step")
     train.wait_for_step(1)
     train.wait_for("paused")
-    for known in ("uniform guess 1.099", "floor 0.934"):
-        expect(train.part("chart_loss")).to_contain_text(known, timeout=_PATIENCE)
     assert _pattern(train) != before
-    train.slide("shown_step", "Home")
+    train.rewind("Home")
     expect(train.metric("test loss (nats)")).to_have_text(at_start)
     assert _pattern(train) == before
 
 
 def _pattern(train: TrainPage) -> list[str]:
+    """What the maps of the heads look like."""
     train.settle()
-    cells = train.part("chart_attention").locator(".mark-rect.role-mark path")
-    return cells.evaluate_all("nodes => nodes.map(node => node.getAttribute('fill'))")
+    return train.maps.evaluate_all("nodes => nodes.map(node => node.toDataURL())")
 
 
 def _places(train: TrainPage, *, on_screen: bool = False) -> list:
@@ -91,7 +88,7 @@ def _places(train: TrainPage, *, on_screen: bool = False) -> list:
         train.settle()
         places.append(train.page.evaluate(_PLACES))
         if on_screen:
-            for key in ("chart_loss", "chart_attention", "moment", "what_happened"):
+            for key in ("picture", "what_happened"):
                 box = train.part(key).bounding_box()
                 assert box["y"] + box["height"] <= screen["height"], key
     return places
@@ -108,11 +105,8 @@ def test_the_first_screen_holds_all_of_it_and_nothing_moves(new_page, server):
     assert _places(train) == places
     train.press("reset")
     train.wait_for("idle")
-    expect(train.part("chart_loss")).to_contain_text("transformer")
-    expect(train.part("chart_attention").locator("svg.marks")).to_be_visible(timeout=_PATIENCE)
-    assert _places(train) == places
-    # Nor does it move for a model without heads.
-    train.choose("model", "gru")
+    expect(train.film.locator(".legend")).to_contain_text("transformer")
+    expect(train.maps.first).to_be_visible(timeout=_PATIENCE)
     assert _places(train) == places
 
 
@@ -128,27 +122,21 @@ def test_advice_below_a_rule_of_two_lines_is_on_the_first_screen(new_page, serve
         train.settle()
         box = train.part("advice").bounding_box()
         assert box["y"] + box["height"] <= screen["height"]
-        # Beside a single map the loss is as high as words and map together.
-        loss, head = (train.part(key).bounding_box() for key in ("chart_loss", "chart_attention"))
-        assert loss["x"] >= head["x"] + head["width"]
-        assert loss["y"] + loss["height"] == pytest.approx(head["y"] + head["height"], abs=5)
-    before = train.part("chart_loss").bounding_box()["height"]
     train.part("advice").get_by_role("button").click()
     train.wait_for("done")
     expect(train.part("walk")).to_contain_text("last day only", timeout=_PATIENCE)
-    assert train.part("chart_loss").bounding_box()["height"] >= 0.8 * before
 
 
-def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server):
+def test_maps_are_square_and_as_large_as_their_place_allows(new_page, server):
     """The second size is the first at a zoom of 150 %."""
     page = new_page()
-    for width, height, least in ((1280, 720, 24), (853, 480, 14)):
+    for width, height, least in ((1280, 720, 180), (853, 480, 130)):
         page.set_viewport_size({"width": width, "height": height})
         train = _open(page, server, _QUICK_HEADS)
-        small = [size for size in _cells(train) if abs(size[0] - size[1]) < 0.1]
-        assert min(width for width, _ in small) + 1 >= least
-        loss, maps = (train.part(key).bounding_box() for key in ("chart_loss", "chart_attention"))
-        assert maps["y"] >= loss["y"] + loss["height"]
+        for box in (found.bounding_box() for found in train.maps.all()):
+            assert box["width"] >= least
+            # Below the cells there are the days.
+            assert box["width"] < box["height"] < box["width"] + 30
 
 
 def test_a_run_is_slowed_down_set_free_and_replayed_in_all_panels(bench):
@@ -159,24 +147,22 @@ def test_a_run_is_slowed_down_set_free_and_replayed_in_all_panels(bench):
     assert bench.wait_for_step(2).step < 40
     bench.choose("run_speed", "full speed")
     assert bench.wait_for("done").step == 40
-    replay, stop = (
-        bench.part("replay_play").get_by_role("button", name=name) for name in ("Replay", "Stop")
-    )
-    last, headline = bench.figure("test loss (nats)"), bench.part("headline").inner_text()
-    replay.click()
-    expect(stop).to_be_visible()
-    expect(bench.part("headline")).not_to_have_text(headline)
-    at = bench.part("shown_step").get_by_test_id("stSliderThumbValue")
-    expect(at).to_have_text(re.compile("^[3-9]$|^[1-9][0-9]$"))
-    stop.click()
-    expect(replay).to_be_visible()
-    bench.settle()
-    assert at.inner_text() not in ("now", "40")
+    play, pause = (bench.film.get_by_role("button", name=name) for name in ("Play", "Pause"))
+    readout, status = bench.film.locator("output"), bench.part("run_status")
+    expect(readout).to_contain_text("Step 40:")
+    last = bench.figure("test loss (nats)")
+    play.click()
+    expect(readout).to_contain_text(re.compile(r"Step ([3-9]|1\d):"))
+    pause.click()
+    # Where it rests, all panels show that step.
+    expect(status).to_contain_text("showing step")
     expect(bench.metric("test loss (nats)")).not_to_have_text(last)
-    # It resumes at the step that is shown, and ends at now.
-    replay.click()
-    expect(at).to_have_text("now", timeout=_PATIENCE)
-    expect(replay).to_be_visible()
+    at = re.search(r"step (\d+) of", status.inner_text())[1]
+    expect(readout).to_contain_text(f"Step {int(at)}:")
+    # It goes on from there, and ends at the last step.
+    play.click()
+    expect(readout).to_contain_text("Step 40:", timeout=_PATIENCE)
+    expect(play).to_be_visible()
     expect(bench.metric("test loss (nats)")).to_have_text(last)
 
 
@@ -184,44 +170,43 @@ def test_a_run_is_shown_in_weather_and_in_words_at_every_step_pointed_at(bench):
     panel = bench.open_panel("sequences")
     expect(panel).to_contain_text("Start a run first")
     bench.finish_default_run()
-    loss = bench.part("chart_loss").locator("div[aria-label]")
+    loss, (head,) = bench.film.locator(".loss"), bench.maps.all()
     expect(loss).to_have_attribute(
         "aria-label", re.compile(r"Test loss \d\.\d+ ± \d\.\d+ nats at step 500")
     )
-    assert bench.figure("test loss (nats)") in loss.get_attribute("aria-label")
-    chart = bench.part("chart_attention")
-    labels, said = chart.locator("text"), chart.locator("div[aria-label]")
-    words = re.compile(r"10 days\. Day 10, .* \d+ % of its attention to day \d+")
-    expect(said).to_have_attribute("aria-label", words)
-    now, cells, words = (
-        bench.field("shown_step").input_value(), _pattern(bench), said.get_attribute("aria-label"),
-    )  # fmt: skip
-    bench.slide("shown_step", "Home")
-    expect(bench.field("shown_step")).to_have_value("0")
-    expect(said).not_to_have_attribute("aria-label", words)
-    assert _pattern(bench) != cells
-    bench.slide("shown_step", "End")
-    expect(bench.field("shown_step")).to_have_value(now)
-    expect(said).to_have_attribute("aria-label", words)
-    # Over the first steps, where the loss is still high; every panel shows that step.
     at_the_end = bench.figure("test loss (nats)")
-    box = bench.part("chart_loss").locator("svg.marks").bounding_box()
-    bench.page.mouse.move(box["x"] + 75, box["y"] + box["height"] / 2)
-    expect(bench.metric("test loss (nats)")).not_to_have_text(at_the_end)
-    tooltip = bench.page.locator("#vg-tooltip-element")
-    expect(tooltip).to_contain_text("step")
-    expect(tooltip).to_contain_text("test (nats)")
-    bench.page.mouse.move(box["x"] + 75, box["y"] - 150)
+    assert at_the_end in loss.get_attribute("aria-label")
+    expect(head).to_have_attribute("aria-label", re.compile(r"day \d+ has the most: \d+ %"))
+    cells, said = _pattern(bench), head.get_attribute("aria-label")
+    bench.rewind("Home")
+    expect(bench.film.locator("output")).to_contain_text("Step 0:")
+    expect(head).not_to_have_attribute("aria-label", said)
+    assert _pattern(bench) != cells
+    bench.rewind("End")
+    expect(head).to_have_attribute("aria-label", said)
+    # Over the first steps, where the loss is still high; where it rests, all panels follow.
     expect(bench.metric("test loss (nats)")).to_have_text(at_the_end)
+    box = loss.bounding_box()
+    bench.page.mouse.move(box["x"] + 15, box["y"] + box["height"] / 2)
+    expect(bench.metric("test loss (nats)")).not_to_have_text(at_the_end)
+    bench.page.mouse.move(box["x"] + 15, box["y"] - 150)
+    expect(bench.metric("test loss (nats)")).to_have_text(at_the_end)
+    box = head.bounding_box()
+    bench.page.mouse.move(box["x"] + 10, box["y"] + 10)
+    expect(bench.film.locator(".maps")).to_contain_text("day 1 → 1: 100 %")
     table = panel.get_by_role("table").first
     for heading in ("visible days", "process", "model"):
         expect(table).to_contain_text(heading)
     cells = table.locator("tbody td").all_inner_texts()
     assert len(cells) >= 3
     assert all(any(weather in cell for weather in _WEATHER) for cell in cells)
-    bench.choose_sequence(1)
-    expect(labels.filter(has_text=re.compile("|".join(_WEATHER))).first).to_be_attached()
-    assert _sunny_pixels(labels.filter(has_text="☀️").first.screenshot()) > 10
+    sequence = bench.film.locator("svg[aria-label^='The sequence']")
+    before = sequence.get_attribute("aria-label")
+    bench.choose_sequence(2)
+    expect(sequence).not_to_have_attribute("aria-label", before)
+    # The true probabilities of this sequence redraw the picture.
+    wait_for_late_results(bench.page)
+    assert _sunny_pixels(bench.film.locator("figure").first.screenshot()) > 10
 
 
 def _sunny_pixels(png: bytes) -> int:

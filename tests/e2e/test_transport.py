@@ -19,8 +19,6 @@ _PAUSE_AS_SOON_AS_POSSIBLE = """() => {
         if (button) { clearInterval(timer); button.click(); }
     }, 20);
 }"""
-# A chart is one node, of one kind or the other.
-_DRAWINGS = ".st-key-{key} :is(svg.marks, canvas.marks)"
 _TAG = "nodes => nodes.forEach(node => { node.tagged = true })"
 _TAGS = "nodes => nodes.map(node => node.tagged === true)"
 _LINES = "nodes => nodes.map(node => node.getAttribute('d')).join(' ')"
@@ -83,11 +81,11 @@ def test_changed_settings_wait_for_one_press(bench):
     bench.choose("mask", "none")
     expect(bench.button("start")).to_contain_text("Train with changes: mask causal → none")
     # Each number names its experiment, since there are two.
-    expect(bench.part("headline")).to_contain_text("shown run: mask causal")
-    expect(bench.part("verdict")).to_contain_text("your settings: mask none")
+    expect(bench.part("state")).to_contain_text("shown run: mask causal")
+    expect(bench.part("state")).to_contain_text("your settings: mask none")
     bench.choose("mask", "causal")
     expect(bench.button("start")).not_to_contain_text("changes")
-    expect(bench.part("headline")).not_to_contain_text("shown run")
+    expect(bench.part("state")).not_to_contain_text("shown run")
 
 
 def test_keys_press_the_buttons_and_typing_presses_nothing(bench):
@@ -120,22 +118,25 @@ def test_keys_press_the_buttons_and_typing_presses_nothing(bench):
 
 def test_charts_are_updated_in_place(bench):
     began = bench.start_long_run()
-    drawings = {
-        key: bench.page.locator(_DRAWINGS.format(key=key))
-        for key in ("chart_loss", "chart_attention")
-    }
-    for drawing in drawings.values():
+    drawings = (bench.film.locator(".loss"), bench.maps)
+    for drawing in drawings:
         drawing.first.wait_for()
         drawing.evaluate_all(_TAG)
-    lines = bench.part("chart_loss").locator(".mark-line path")
+    lines = bench.film.locator(".loss .curve")
     before = lines.evaluate_all(_LINES)
     end = time.monotonic() + _WATCH_SECONDS
     while time.monotonic() < end:
-        for key, drawing in drawings.items():
-            assert drawing.evaluate_all(_TAGS) == [True], key
+        for drawing in drawings:
+            assert drawing.evaluate_all(_TAGS) == [True]
         bench.page.wait_for_timeout(100)
     assert bench.status().step > began.step
     assert lines.evaluate_all(_LINES) != before
+    # While it trains, the film can be rewound, and all panels follow.
+    bench.rewind("Home")
+    expect(bench.film.locator("output")).to_contain_text("Step 0:")
+    expect(bench.part("run_status")).to_contain_text("showing step")
+    bench.rewind("End")
+    expect(bench.part("run_status")).not_to_contain_text("showing step")
 
 
 def test_a_run_stops_near_the_floor_and_baselines_are_switched_on_and_off(bench):
@@ -153,8 +154,8 @@ def test_a_run_stops_near_the_floor_and_baselines_are_switched_on_and_off(bench)
     assert 0.99 < loss <= 1.0085
     bench.press("start")
     assert bench.wait_for("done").step == paused.steps
-    labels = bench.part("chart_loss").locator("text")
-    for known in ("uniform guess 1.099", "floor 0.998"):
+    labels = bench.film.locator(".loss text")
+    for known in ("guessing 1.099", "best possible 0.998"):
         expect(labels.filter(has_text=known)).to_have_count(1, timeout=_PATIENCE)
     baseline = labels.filter(has_text=re.compile(r"unigram 1\.\d{3}"))
     expect(baseline).to_have_count(0)

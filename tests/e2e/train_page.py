@@ -98,6 +98,21 @@ class TrainPage:
         for name in keys:
             self.field(key).press(name)
 
+    @property
+    def film(self) -> Locator:
+        """The film of the run: its sequence, heads, predictions and loss."""
+        return self.part("picture").locator(".film")
+
+    @property
+    def maps(self) -> Locator:
+        """The pictures of the heads in the film."""
+        return self.film.locator(".maps canvas")
+
+    def rewind(self, *keys: str) -> None:
+        """Move the slider of the film by keys of the keyboard, such as Home."""
+        for name in keys:
+            self.film.get_by_role("slider").press(name)
+
     def open_panel(self, key: str) -> Locator:
         """Open an expander; what it holds."""
         self.part(key).locator("summary").click()

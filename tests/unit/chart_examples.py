@@ -8,31 +8,18 @@ import pandas as pd
 
 from attnlab import charts
 from attnlab.comparisons.paired import Share
-from attnlab.comparisons.published import part_named
+from attnlab.comparisons.shipped import Plot
 from attnlab.comparisons.summary import References
-from attnlab.comparisons.verdicts import rows_of
-from attnlab.generators import Outline, RuleTable
 from attnlab.generators.vocabulary import WEATHER
+from attnlab.inspection.belief_planes import belief_colours, plane_of
 from attnlab.known_results import KNOWN_RESULTS, Check, verdict_on
-from attnlab.known_results.entry import Plot
-from attnlab.known_results.shipped import shipped_numbers
-from attnlab.lessons.saturation import Histogram
-from attnlab.lessons.sweep import Track
+from attnlab.known_results.blog_post import part_named
+from attnlab.known_results.post_verdicts import rows_of
 from attnlab.optimum import Best
-from attnlab.runs.history import empty_history
-from attnlab.training.evaluation import Evaluation
 from tests.unit.made_up_results import SHORT, evaluation, finished, row_of
 
 SYMBOLS = WEATHER.symbols
 MOVING = ((0.5, 0.3, 0.2), (0.1, 0.8, 0.1), (0.2, 0.2, 0.6))
-
-
-def curve_chart():
-    values = np.array([1.0, 0.9, 0.8, 0.7])
-    return charts.curve_chart(
-        np.arange(1, 5), values, values / 10, x_title="day", y_title="nats", domain=(0, 2),
-        reference=("chance", 1.1),
-    )  # fmt: skip
 
 
 def claim_chart():
@@ -42,34 +29,42 @@ def claim_chart():
 
 def result_chart():
     known = KNOWN_RESULTS["belief-mess3"]
-    return charts.result_chart(known, shipped_numbers(known)[1])
+    return charts.result_chart(known, known.shipped_numbers)
 
 
 def plot_chart():
     points = (("test", 1.0, 0.1), ("test", 10.0, 0.9), ("training", 1.0, 0.5))
-    return charts.plot_chart(Plot("Accuracy", "step", "accuracy", "line", points))
+    return charts.plot_chart(Plot("Accuracy", "line", "step", "accuracy", points))
 
 
 def frequency_chart():
-    known, counted = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.2, 0.2])
-    table = charts.frequency_table(known, counted, known / 10, SYMBOLS)
+    columns = {"known": [0.5, 0.3, 0.2], "counted": [0.6, 0.2, 0.2], "error": 0.05}
+    table = pd.DataFrame({"row": range(3), "name": SYMBOLS, "low": 0.1, "high": 0.3, **columns})
     return charts.frequency_chart(table, names=SYMBOLS, title="share")
 
 
 def frequency_map_chart():
-    known, names = np.array(MOVING), [f"{a} → {b}" for a in SYMBOLS for b in SYMBOLS]
-    table = charts.frequency_table(known.ravel(), known.ravel(), known.ravel() / 10, names)
+    known = np.array(MOVING).ravel()
+    columns = {"known": known, "counted": known, "error": 0.05, "name": "a → b"}
     return charts.frequency_map_chart(
-        table, symbols=SYMBOLS, of="counted", row_title="day 1", column_title="day 2", most=1.0,
+        pd.DataFrame({"row": range(9), **columns}), symbols=SYMBOLS, of="counted",
+        row_title="day 1", column_title="day 2", most=1.0,
     )  # fmt: skip
 
 
 def rule_chart():
-    rule = RuleTable("next", Outline("yesterday", SYMBOLS, "today", SYMBOLS), MOVING)
-    return charts.rule_chart(charts.rule_table(rule), rule=rule)
+    row, column = (at.ravel() for at in np.indices((3, 3)))
+    table = pd.DataFrame({"row": row, "column": column, "probability": np.ravel(MOVING)})
+    return charts.rule_chart(
+        table.assign(row_name="yesterday", column_name="today"), rows=SYMBOLS, columns=SYMBOLS,
+        row_title="yesterday", column_title="today",
+    )  # fmt: skip
 
 
-def lines_chart(look="points", series=charts.BY_SCALE):
+BY_SCALE = (charts.Series("with"), charts.Series("without", charts.past_hue(0), "square"))
+
+
+def lines_chart(look="points", series=BY_SCALE):
     values = np.array([1.0, 2.0, 4.0])
     tables = [charts.series_table(each.name, (2, 4, 8), values, values / 10) for each in series]
     return charts.lines_chart(
@@ -120,170 +115,126 @@ def by_day_chart():
     )
 
 
-def by_lag_chart():
-    return charts.by_lag_chart(np.array([0.1, 0.3, 0.0]), np.array([0.01, 0.02, 0.0]))
-
-
 def calibration_chart():
     bins = np.array([0.2, 0.5, 0.8])
     return charts.calibration_chart(bins, bins, bins / 10, np.array([5, 6, 7]))
 
 
 def confusion_chart():
-    table = charts.confusion_table(np.arange(9).reshape(3, 3), WEATHER)
-    return charts.confusion_chart(table, symbols=SYMBOLS)
+    return charts.confusion_chart(np.arange(9).reshape(3, 3), symbols=SYMBOLS)
 
 
 def final_query_chart():
     rows = {"attends": np.array([0.2, 0.5, 0.3]), "truth": np.array([0.1, 0.1, 0.8])}
-    return charts.final_query_chart(
-        charts.final_query_table(rows), rows=tuple(rows), symbols=SYMBOLS, most=1.0,
-        title="share",
-    )  # fmt: skip
+    return charts.final_query_chart(rows, symbols=SYMBOLS, most=1.0, title="share")
 
 
 def heads_chart():
-    words = charts.MapWords(("head 1", "head 2"), "share of attention", "day attended to")
-    rows = {"words": words, "read": 2, "symbols": None}
-    two = np.stack([HALVES, HALVES])
-    table = charts.heads_table(two, TRIANGLE, heads=(0, 1), trained=True, **rows)
-    marks = charts.informative_table([1, 3], 2)
-    return charts.heads_chart(table, marks, shape=(3, 3), **rows)
+    heads = [charts.HeadPicture(f"head {n}", HALVES, TRIANGLE) for n in (1, 2)]
+    words = {"cell": "share of attention", "key": "day attended to"}
+    return charts.heads_chart(heads, **words, read=2, informative=(1, 3))
 
 
-def loss_chart():
-    history = empty_history().with_losses(np.linspace(1.1, 0.9, 30).astype(np.float32))
-    for step in (0, 30):
-        history = history.with_test(step, Evaluation(1.2, 0.01, 0.3, 0.01))
-    past = charts.PastCurve("run 1", "#888888", ((0, 1.1), (10, 1.0), (30, 0.9)))
-    table = charts.loss_table(
-        history, known={"floor": 0.8, "chance": 1.1}, last_step=30, latest=None, cursor=12,
-        past=(past,),
-    )  # fmt: skip
-    return charts.loss_chart(table, last_step=30, past=(past[:2],))
+def heatmap_chart():
+    places = (1, 2, 3)
+    return charts.heatmap_chart(
+        charts.cells_table(("row", places), ("column", places), seen=TRIANGLE, value=HALVES),
+        x=charts.Side("column", "across", places),
+        y=charts.Side("row", "down", places, ("one", "two", "three")),
+        shades=(charts.Shade("share"),),
+        tips=(("row", "down", ""), ("value", "share", ".2f")),
+    )
 
 
 def next_day_chart():
     rows = {"true": np.full(3, 1 / 3), "model": np.array([0.2, 0.3, 0.5])}
-    table = charts.next_day_table(rows, WEATHER)
-    return charts.next_day_chart(table, symbols=SYMBOLS)
+    return charts.next_day_chart(rows, symbols=SYMBOLS)
 
 
 def overview_chart():
     heads = [charts.HeadPicture(name, HALVES, TRIANGLE, "0.1") for name in ("L1 H1", "L1 H2")]
-    return charts.overview_chart(
-        charts.overview_table([heads], dark=False), lines=1, columns=2, texts=True,
-        cell="share of attention",
-    )  # fmt: skip
+    return charts.overview_chart([heads], texts=True, cell="share of attention")
 
 
 def map_chart():
-    table = charts.map_table(HALVES, seen=TRIANGLE, symbols=SYMBOLS, stderr=HALVES / 10)
     return charts.map_chart(
-        table, length=3, title="share", titles=("key", "query"), symbols=SYMBOLS, errors=True
-    )
+        HALVES, seen=TRIANGLE, symbols=SYMBOLS, stderr=HALVES / 10, title="share",
+        titles=("key", "query"),
+    )  # fmt: skip
 
 
-def state_chart():
-    table = charts.state_table(np.arange(6.0).reshape(3, 2))
-    return charts.state_chart(table, length=3, symbols=SYMBOLS)
-
-
-def time_scale_chart():
-    return charts.time_scale_chart(np.array([2.0, 30.0, 0.5]), length=10)
-
-
-def weight_chart():
-    table = charts.weight_table(np.arange(18.0).reshape(2, 3, 3), WEATHER)
-    return charts.weight_chart(table, length=2, vocabulary=WEATHER)
-
-
-# Two gains, two seeds, three looks.
-FIGURES = np.linspace(0.6, 0.1, 12).reshape(2, 2, 3)
-TRACKS = [
-    Track(4, scale, np.array([0, 10, 20]), FIGURES, FIGURES, FIGURES)
-    for scale in ("1/sqrt(d)", "none")
-]
+FIGURES = pd.DataFrame(
+    {"value": [0.5, 0.2, 0.1], "error": 0.01, "d_attn": 4, "seed": [0, 1, 2], "series": "with"}
+)
 
 
 def component_chart():
-    table = charts.component_table(np.arange(8.0).reshape(4, 2))
+    places = {"position": [1, 2, 1, 2], "component": [1, 1, 2, 2], "name": ["1", "", "", "2"]}
+    table = pd.DataFrame({**places, "value": np.arange(4.0)})
     return charts.component_chart(table, domain=(0, 8))
 
 
 def distribution_chart():
-    one = Histogram(np.array([-1.0, 0.0, 1.0]), np.array([0.2, 0.5, 0.3]), np.full(3, 0.3))
-    table = charts.distribution_table({charts.SCALED: one, charts.UNSCALED: one})
-    return charts.distribution_chart(table)
-
-
-def exact_match_chart():
-    points = [(3, 8, 0.5, 0.4, 0.6), (5, 8, 0.1, 0.0, 0.2), (3, 16, 0.9, 0.8, 1.0)]
-    return charts.exact_match_chart(
-        points,
-        lengths=(3, 5),
-        bits=("14.4", "21.3"),
-        widths=(8, 16),
-        attends=True,
-    )
+    bins = {"centres": [-1.0, 0.0, 1.0], "density": [0.2, 0.5, 0.3], "normal": 0.3}
+    table = pd.concat([pd.DataFrame(bins).assign(series=one.name) for one in BY_SCALE])
+    return charts.distribution_chart(table, series=BY_SCALE)
 
 
 def fit_chart():
     x = np.linspace(0, 1, 5)
-    fit = charts.fit_table(x, x, x**2, 2)
-    points = charts.points_table(x[:3], x[:3], np.array([0.2, 0.5, 0.3]))
+    chosen, points = x == 0.5, {"x": x[:3], "y": x[:3], "weight": [0.2, 0.5, 0.3]}
+    fit = pd.DataFrame({"place": range(5), "x": x, "fit": x, "truth": x**2, "chosen": chosen})
+    points = pd.DataFrame(points)
     return charts.fit_chart(fit, points, x_domain=(0, 1), y_domain=(0, 1), largest=0.5)
 
 
 def gap_map_chart():
-    table = charts.gap_map_table(TRACKS, (0.5, 1.0), "none")
-    return charts.gap_map_chart(table, widths=(4,), gains=(0.5, 1.0), most=1.0)
+    table = FIGURES.assign(gain=["0.5", "1", "2"])
+    return charts.gap_map_chart(table, widths=(4,), gains=("0.5", "1", "2"), most=1.0)
 
 
 def matrix_chart():
     values = np.array([[1.0, -np.inf, 0.5], [0.0, 2.0, 3.0]])
-    return charts.matrix_chart(
-        charts.matrix_table(values), shape=(2, 3), row_title="row", column_title="column",
-        domain=(-3, 3), ramp=charts.SHARES,
-        lit=(charts.Lit("#000000", row=1),),
-    )  # fmt: skip
+    matrix = charts.Matrix("numbers", values, "row", "column", row=1)
+    return charts.matrix_chart(matrix, largest=3.0, ramp=charts.SHARES)
 
 
 def path_chart():
-    table = charts.path_table(np.cos(np.arange(5.0)), np.sin(np.arange(5.0)))
+    days = np.arange(5.0)
+    table = pd.DataFrame({"position": days, "x": np.cos(days), "y": np.sin(days), "name": "a"})
     return charts.path_chart(table, domain=(-1.0, 1.0), x_title="1", y_title="2")
 
 
 def plane_chart():
-    x = np.array([[0.1, 0.2], [0.5, 0.6], [0.9, 0.1]])
-    table = charts.plane_table(x, np.array([-1.0, 0.0, 1.0]), np.array([0.2, 0.3, 0.5]), 1)
-    return charts.plane_chart(table)
+    weights = np.array([0.2, 0.3, 0.5])
+    places = {"first": [0.1, 0.5, 0.9], "second": [0.2, 0.6, 0.1], "y": [-1.0, 0.0, 1.0]}
+    points = {"point": [1, 2, 3], "chosen": [False, True, False], "relative": weights / 0.5}
+    return charts.plane_chart(pd.DataFrame({**points, **places, "weight": weights}))
 
 
 def reached_chart():
-    table = charts.reached_table(TRACKS, 0.5, 0, 20)
-    return charts.reached_chart(table, widths=(4,), last_step=20)
+    table = FIGURES.assign(step=[0, 10, 20], reached=["reached", "reached", "not reached"])
+    return charts.reached_chart(table, widths=(4,), last_step=20, series=BY_SCALE)
 
 
 def softmax_chart():
-    weights = np.array([0.2, 0.3, 0.5])
-    return charts.softmax_chart(charts.softmax_table(weights, weights, weights), keys=3)
+    table = {"key": [1, 2, 3], "logit": "1", "weight": [0.2, 0.3, 0.5], "at_one": 0.3}
+    return charts.softmax_chart(pd.DataFrame(table), keys=3)
 
 
 def tokens_matrix():
     shares, names = np.array([[0.7, 0.3], [0.2, 0.8]]), (("a", "b"), ("b", "a"))
-    table = charts.matrix_table(
-        shares, names=names, seen=np.tri(2, dtype=bool), framed=np.eye(2, dtype=bool)
-    )
     return charts.matrix_chart(
-        table, shape=(2, 2), row_title="target", column_title="source", domain=(0, 1),
-        ramp=charts.SHARES, names=names,
+        charts.Matrix("attention", shares, "target", "source", shares=True), names=names,
+        seen=np.tri(2, dtype=bool), framed=np.eye(2, dtype=bool),
     )  # fmt: skip
 
 
 def training_chart():
-    table = charts.training_table(TRACKS, "gap", 0)
-    return charts.training_chart(table, y_title="gap", last_step=20, widths=(4,), logarithmic=False)
+    table = FIGURES.assign(step=[0, 10, 20])
+    return charts.training_chart(
+        table, title="gap", last_step=20, widths=(4,), series=BY_SCALE, logarithmic=False
+    )
 
 
 LABELS = ("one", "other")
@@ -311,20 +262,12 @@ def dots_chart():
 
 
 def losses_chart():
-    tests = ((0, evaluation(1.2)), (10, evaluation(1.0)))
+    tests = ((0, 1.2, 0.01), (10, 1.0, 0.01))
     return charts.losses_chart(dict.fromkeys(LABELS, tests), {"floor": 0.9})
 
 
 def bands_chart():
-    return charts.bands_chart(
-        charts.bands_table(rows(), LABELS, "loss"),
-        charts.each_seed_table(rows(), LABELS, "loss"),
-        charts.levels_table(rows(), "loss"),
-        measure="loss",
-        labels=LABELS,
-        log_steps=True,
-        log_values=True,
-    )
+    return charts.bands_chart(rows(), LABELS, measure="loss", log_steps=True, log_values=True)
 
 
 def swept_chart():
@@ -346,12 +289,7 @@ def parallel_axes():
 
 
 def parallel_chart():
-    axes = parallel_axes()
-    return charts.parallel_chart(
-        charts.lines_table(axes, LABELS, (True, False)),
-        charts.marks_table(axes),
-        titles=("length", "loss"),
-    )
+    return charts.parallel_chart(parallel_axes(), LABELS, (True, False))
 
 
 def shares_chart():
@@ -361,8 +299,8 @@ def shares_chart():
 
 def simplex_chart():
     beliefs = np.random.default_rng(3).dirichlet(np.ones(3), (40, 5))
-    plane = charts.plane_of("ABC", beliefs)
-    colours = charts.belief_colours(beliefs).reshape(-1, 3)
+    plane = plane_of("ABC", beliefs)
+    colours = belief_colours(beliefs).reshape(-1, 3)
     picture = pd.DataFrame({"url": [charts.simplex_address(plane.of(beliefs), colours)]})
     points = charts.belief_table(plane, beliefs[0], list("ABCDE"), chosen=2)
     return charts.simplex_chart(picture, charts.corner_table(plane), points, states=tuple("ABC"))
@@ -402,6 +340,9 @@ EXAMPLES = {name: draw for name, draw in dict(globals()).items() if name.endswit
 EXAMPLES |= {
     "tokens": tokens_matrix,
     "dots_without_line": functools.partial(lines_chart, "dots", charts.distinct(["a", "b"])),
+    "opacities": functools.partial(
+        lines_chart, "points", (charts.Series("a", opacity=0.5), charts.Series("b"))
+    ),
     "line": functools.partial(lines_chart, "line", charts.distinct(["a", "b"])),
     "band": functools.partial(lines_chart, "band", (charts.Series(),)),
 }

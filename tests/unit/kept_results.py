@@ -55,7 +55,7 @@ def run_of(experiment=SMALL_LINEAR, *, seed=0, fill=0.5, changed=False):
     state = jax.tree.map(filled, abstract_state(experiment))
     history = empty_history().with_losses(np.full(60, fill, np.float32))
     if changed:
-        history = history.with_change(Change(30, (("batch", 10, experiment.training.batch),)))
+        history = history.after(Change(30, (("batch", 10, experiment.training.batch),)))
     return Run(experiment, state, history)
 
 

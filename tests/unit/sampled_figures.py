@@ -3,7 +3,7 @@
 import importlib
 from unittest import mock
 
-from attnlab.optimum import dependence, ladder, optimum
+from attnlab.optimum import baselines_of, dependence, optimum
 from attnlab.optimum.baselines import best_linear, counted_baselines
 
 _LEVELS = importlib.import_module("attnlab.optimum.levels")
@@ -24,5 +24,5 @@ def sampled(answer):
 
 
 def _forget():
-    for remembering in (optimum, ladder, counted_baselines, dependence, best_linear):
+    for remembering in (optimum, baselines_of, counted_baselines, dependence, best_linear):
         remembering.cache_clear()

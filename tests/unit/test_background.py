@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from attnlab.generators.interruption import check_in
+from attnlab.configuration.cancellation import check_in
 from attnlab.live.jobs import Job, WorkQueue
 from tests.unit.live_runs import PATIENCE, Clock, until
 
@@ -23,16 +23,11 @@ def seen(work):
     return work.state()[:-1]
 
 
-def test_the_last_item_stays():
-    work = begun(lambda: iter([1, 2, 3]))
+@pytest.mark.parametrize(("items", "last"), [([1, 2, 3], 3), ([], None)])
+def test_the_last_item_stays(items, last):
+    work = begun(lambda: iter(items))
     assert work.wait(PATIENCE)
-    assert seen(work) == (3, False, True, "", "")
-
-
-def test_nothing_at_all():
-    work = begun(lambda: iter(()))
-    assert work.wait(PATIENCE)
-    assert seen(work) == (None, False, True, "", "")
+    assert seen(work) == (last, False, True, "", "")
 
 
 def test_the_newest_item_is_seen_while_more_is_to_come():
@@ -181,25 +176,22 @@ def test_work_that_nobody_watches_pauses():
     assert work.state().message == "its page was not open for 5 s"
 
 
-def test_an_error_is_told_and_what_came_before_it_kept(caplog):
+@pytest.mark.parametrize("before", [[7], []])
+def test_an_error_is_told_and_what_came_before_it_kept(caplog, before):
     def items():
-        yield 7
+        yield from before
         raise ValueError("`width` is 0")
 
     with caplog.at_level(logging.CRITICAL):
         work = begun(items)
         assert work.wait(PATIENCE)
-    assert seen(work) == (7, False, True, "", "ValueError: `width` is 0")
-
-
-def test_an_error_before_the_first_item(caplog):
-    def refuse():
-        raise ValueError("no")
-
-    with caplog.at_level(logging.CRITICAL):
-        work = begun(refuse)
-        assert work.wait(PATIENCE)
-    assert seen(work) == (None, False, True, "", "ValueError: no")
+    assert seen(work) == (
+        before[0] if before else None,
+        False,
+        True,
+        "",
+        "ValueError: `width` is 0",
+    )
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), MemoryError()])

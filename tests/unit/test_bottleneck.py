@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from attnlab.comparisons.paired import meet_same_data
+from attnlab.comparisons.summary import figures_of
 from attnlab.generators import Cards
 from attnlab.lessons import small_models
 from attnlab.lessons.bottleneck import (
@@ -18,13 +19,10 @@ from attnlab.lessons.bottleneck import (
     BOTTLENECK,
     FAMILIES,
     HANDS,
-    SEEDS,
     WIDTHS,
-    all_settings,
     bits_of,
-    from_text,
+    bottleneck_rows,
     reversing,
-    shipped,
     swept,
 )
 from attnlab.lessons.small_models import (
@@ -41,13 +39,17 @@ from attnlab.lessons.small_models import (
     written_by,
 )
 from attnlab.models.base import HIDDEN_STATES
-from tools.bottleneck import models_text, runs_text
+from tools.small_models import models_text
 
 SOURCES = ((5, 0, 3, 1, 4), (2, 2, 0, 5, 1), (4, 4, 4, 4, 4))
 
 
+def shares_of(setting):
+    return np.array(list(figures_of(bottleneck_rows()[setting], "exact_match").values()))
+
+
 def matched(family, hand, width):
-    return np.array(shipped().settings[swept(family, hand, width)].exact_match)
+    return shares_of(swept(family, hand, width))
 
 
 # Bits.
@@ -77,21 +79,6 @@ def test_no_way_to_put_hands_into_states_writes_more_of_them_right(states):
 # The runs that come with the program.
 
 
-def test_every_setting_was_run_with_every_seed():
-    for setting in all_settings():
-        found = shipped().settings[setting]
-        assert found.seeds == tuple(range(SEEDS))
-        shares = np.array(found.exact_match)
-        assert shares.shape == (SEEDS,)
-        assert ((shares >= 0) & (shares <= 1)).all()
-    assert len(shipped().settings) == len(list(all_settings()))
-
-
-def test_the_file_reads_back():
-    # Not to the letter: an option that is new has its default in what was written before.
-    assert from_text(runs_text(shipped().made, shipped().settings.values())) == shipped()
-
-
 def test_the_figures_tell_what_the_page_tells():
     longest, widest = HANDS[-1], WIDTHS[-1]
     # The state alone falls short with length, and with a narrow state earlier.
@@ -105,7 +92,7 @@ def test_the_figures_tell_what_the_page_tells():
     assert matched(ATTENTION, longest, widest).min() > 0.99
     # Fewer weights with attention than without, and more hands.
     narrow, wide = swept(ATTENTION, longest, WIDTHS[-3]), swept(BOTTLENECK, longest, widest)
-    assert shipped().settings[narrow].parameters < shipped().settings[wide].parameters
+    assert bottleneck_rows()[narrow].parameters < bottleneck_rows()[wide].parameters
     assert matched(ATTENTION, longest, WIDTHS[-3]).min() > 0.5
     # A state that is too narrow fails with attention too.
     assert matched(ATTENTION, 5, WIDTHS[0]).max() < 0.05
@@ -113,9 +100,7 @@ def test_the_figures_tell_what_the_page_tells():
 
 def test_letters_backwards_were_the_same_for_both():
     assert meet_same_data(*map(reversing, FAMILIES))
-    alone, attends = (
-        np.array(shipped().settings[reversing(family)].exact_match) for family in FAMILIES
-    )
+    alone, attends = (shares_of(reversing(family)) for family in FAMILIES)
     assert (attends > 0.95).all()
     assert (attends - alone > 0.1).all()
 

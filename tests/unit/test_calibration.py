@@ -39,14 +39,14 @@ def test_eight_sequences_counted_by_hand():
     # Half an event away from none of eight, and from all.
     certain = calibration(np.tile([0.0, 1.0], (8, 1)), np.ones(8, dtype=int), 10)
     np.testing.assert_allclose(certain.observed_stderr, np.sqrt(1 / 16 * 15 / 16 / 8))
-    assert certain.error == certain.perfect_error == certain.perfect_error_std == 0
+    assert certain.error.value == certain.perfect_error == certain.perfect_error_std == 0
 
 
 def test_a_bin_that_holds_all_tokens_of_every_sequence_has_no_error():
     found = calibration(np.tile([0.33, 0.34, 0.33], (9, 1)), np.arange(9) % 3, 10)
     np.testing.assert_allclose(found.observed, 1 / 3)
     np.testing.assert_allclose(found.observed_stderr, 0, atol=1e-12)
-    assert found.error == found.perfect_error == pytest.approx(0, abs=1e-12)
+    assert found.error.value == found.perfect_error == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_bars_are_one_standard_error_over_sequences(perfect):
 
 @pytest.mark.slow
 def test_what_perfect_calibration_would_show_is_what_it_shows(perfect):
-    errors = np.array([found.error for found in perfect])
+    errors = np.array([found.error.value for found in perfect])
     close = 4.5 * errors.std() / np.sqrt(TESTS)
     # Each is itself a mean over 200 draws.
     assert perfect[0].perfect_error == pytest.approx(errors.mean(), abs=close * np.sqrt(2))
@@ -73,6 +73,6 @@ def test_what_perfect_calibration_would_show_is_what_it_shows(perfect):
 def test_the_error_of_a_model_too_sure_of_itself_varies_by_its_standard_error(probs):
     sharper = probs**4 / (probs**4).sum(axis=1, keepdims=True)
     found = calibrations(probs, sharper)
-    errors = np.array([each.error for each in found])
-    assert found[0].error > found[0].perfect_error + 5 * found[0].perfect_error_std
-    assert np.mean([each.error_stderr for each in found]) == pytest.approx(errors.std(), rel=0.25)
+    errors = np.array([each.error.value for each in found])
+    assert found[0].error.value > found[0].perfect_error + 5 * found[0].perfect_error_std
+    assert np.mean([each.error.stderr for each in found]) == pytest.approx(errors.std(), rel=0.25)

@@ -35,7 +35,7 @@ def test_it_is_drawn_from_every_table(name):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_colour_has_a_counterpart_on_dark_themes(name):
     drawing = EXAMPLES[name]()
-    light = set(_COLOUR.findall(drawing.form))
+    light = set(_COLOUR.findall(drawing.spec))
     # Hues of the test's own data.
     for colour in light - {"#888888", "#000000"}:
         assert on_dark(colour) != colour
@@ -75,7 +75,7 @@ def test_large_type_enlarges_all_letters_and_nothing_else(name):
 FOLDER = Path(__file__).parents[1] / "data" / "charts"
 # Charts without emoji, which each machine draws with its own font.
 NAMES = (
-    "calibration_chart", "dots_chart", "heads_chart", "learning_chart", "loss_chart",
+    "calibration_chart", "dots_chart", "heads_chart", "learning_chart",
     "matrix_chart", "parallel_chart", "plane_chart", "published_chart", "shares_chart",
 )  # fmt: skip
 # Of 255, where four dots are averaged: renderers may differ in the edges of letters.
@@ -134,18 +134,16 @@ def test_on_a_phone_every_column_of_a_swept_map_has_its_name():
 
 
 def test_the_legend_of_the_next_token_fits_a_phone():
-    names, symbols = ("chosen belief", "exact belief", "model"), ("A", "B")
-    rows = [(token, name, 0.5) for token in symbols for name in names]
-    table = pd.DataFrame(rows, columns=["token", "distribution", "probability"])
-    drawing = charts.next_day_chart(table, symbols=symbols, names=names)
-    form = json.loads(drawing.form)
+    names = ("chosen belief", "exact belief", "model")
+    drawing = charts.next_day_chart(dict.fromkeys(names, np.full(2, 0.5)), symbols=("A", "B"))
+    form = json.loads(drawing.spec)
     assert form["encoding"]["color"]["legend"]["columns"] == {"expr": legend_columns(names).expr}
     assert _columns_at(200, names) < 3
 
 
 def test_an_opacity_for_each_series_has_an_order_without_which_browsers_are_warned():
-    form = json.loads(EXAMPLES["exact_match_chart"]().form)
-    opacities = [layer["encoding"]["opacity"] for layer in form["layer"]]
+    layers = layers_of(EXAMPLES["opacities"]().specification())
+    opacities = [encoding.get("opacity", {}) for _, encoding in layers]
     found = [each for each in opacities if "field" in each]
     assert found
     assert all(each["sort"] for each in found)
@@ -156,7 +154,7 @@ def test_the_legend_of_stacked_areas_has_whole_names():
     table = charts.stacked_table(names, (0, 1), np.array([[0.5, 0.5], [1.0, 0.0]]))
     series = tuple(Series(name) for name in names)
     drawing = charts.stacked_chart(table, None, series=series, title="weight", noun="reference")
-    (area,) = json.loads(drawing.form)["layer"]
+    (area,) = json.loads(drawing.spec)["layer"]
     # The letters of a browser are wider than here, where the default of 160 is enough.
     assert area["encoding"]["color"]["legend"]["labelLimit"] == 330
 

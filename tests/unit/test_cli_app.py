@@ -37,6 +37,19 @@ def test_the_version_is_printed(run):
     assert run("--version") == (0, f"attnlab {attnlab.__version__}\n", "")
 
 
+def test_the_version_is_printed_without_importing_jax():
+    program = "import sys; sys.modules['jax'] = None; from attnlab.__main__ import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--version"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == (f"attnlab {attnlab.__version__}\n", "")
+
+
 # What `app` installs beyond the library, as Python imports it.
 WITHOUT = """
 import sys

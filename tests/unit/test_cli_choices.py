@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from attnlab.command_line import cli, many_runs, probe_command, process_commands, train_command
+from attnlab.command_line import cli, many_runs, measure_command, process_commands, train_command
 from attnlab.configuration.options import options_of
 from attnlab.generators import PROCESSES, TASKS
 from attnlab.runs.option_texts import experiment_parts
@@ -33,7 +33,7 @@ def answer(run, monkeypatch):
 
     for module, name in (
         (train_command, "prepare"), (many_runs, "carry_out"), (process_commands, "sample"),
-        (process_commands, "optimum"), (probe_command, "check_can_probe"),
+        (process_commands, "optimum"), (measure_command, "check_can_probe"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, begin)
 

@@ -9,8 +9,9 @@ import pytest
 
 from attnlab.command_line.many_runs import result_parts, seed_lines, show_interval
 from attnlab.comparisons.intervals import Interval
-from attnlab.comparisons.published import PARTS, part_named, shipped
+from attnlab.comparisons.shipped import shipped
 from attnlab.comparisons.summary import References, summarise
+from attnlab.known_results.blog_post import PARTS, part_named
 from attnlab.optimum import Best
 from attnlab.training.steps import Training
 from tests.unit.made_up_results import SHORT, all_finished, row_of
@@ -193,7 +194,7 @@ def small_table(monkeypatch):
         for s in table.settings
     )
     small = dataclasses.replace(table, settings=settings)
-    monkeypatch.setattr("attnlab.comparisons.published.PARTS", {**PARTS, "table": small})
+    monkeypatch.setattr("attnlab.known_results.blog_post.PARTS", {**PARTS, "table": small})
 
 
 @pytest.mark.slow
@@ -217,14 +218,14 @@ def test_the_shipped_result_is_printed_without_training(run):
     status, out, err = run("reproduce", "--shipped", "--part", "ladder", "--json")
     assert (status, err) == (0, "")
     record = json.loads(out)
-    assert record["shipped"]["date"] == shipped().made.date
-    assert record["seeds"] == shipped().seeds["ladder"]
+    assert record["shipped"]["date"] == shipped("blog-post").made.date
+    assert record["seeds"] == PARTS["ladder"].seeds
     assert len(record["rows"]) == len(PARTS["ladder"].settings)
     gains = [row for row in record["rows"] if "gain" in row]
     assert len(gains) == len(record["rows"]) - 2
     assert all(list(row)[: len(KEYS)] == KEYS for row in record["rows"])
     output = run("reproduce", "--shipped")[1]
-    assert output.startswith(f"Made {shipped().made.date} with attnlab")
+    assert output.startswith(f"Made {shipped('blog-post').made.date} with attnlab")
 
 
 @pytest.mark.parametrize(

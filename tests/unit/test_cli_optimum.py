@@ -7,7 +7,7 @@ import pytest
 
 from attnlab.command_line.cli import main
 from attnlab.generators import Cards, DotMod, NDays, Recall
-from attnlab.optimum import dependence, ladder, optimum
+from attnlab.optimum import baselines_of, dependence, optimum
 from tests.unit import optimum_oracles as oracles
 from tests.unit.sampled_figures import sampled
 
@@ -51,7 +51,9 @@ def test_a_generator_prints_what_the_library_says(capsys):
     best, maps = optimum(generator, 10).final, dependence(generator, 10)
     assert (report["accuracy"], report["nll"]) == (best.accuracy, best.nll)
     rungs = [(rung["name"], rung["nll"], rung["accuracy"]) for rung in report["ladder"]]
-    expected = [(rung.name, rung.best.nll, rung.best.accuracy) for rung in ladder(generator, 10)]
+    expected = [
+        (rung.name, rung.best.nll, rung.best.accuracy) for rung in baselines_of(generator, 10)
+    ]
     assert rungs == expected
     for figure in FIGURES:
         np.testing.assert_array_equal(report["dependence"][figure], getattr(maps, figure)[-1])
@@ -63,7 +65,9 @@ def test_a_task_prints_what_the_library_says(capsys):
     task = Cards(hand=2, suits=2, ranks=2)
     best, maps = optimum(task, 3).final, dependence(task, 3)
     assert (report["length"], report["accuracy"], report["nll"]) == (3, best.accuracy, best.nll)
-    assert [rung["nll"] for rung in report["ladder"]] == [rung.best.nll for rung in ladder(task, 3)]
+    assert [rung["nll"] for rung in report["ladder"]] == [
+        rung.best.nll for rung in baselines_of(task, 3)
+    ]
     for figure in FIGURES:
         np.testing.assert_array_equal(report["dependence"][figure], getattr(maps, figure)[-1])
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attnlab.command_line import probe_command
+from attnlab.command_line import measure_command
 from attnlab.command_line.cli import main
 from attnlab.generators import Mess3
 from attnlab.inspection import BeliefGap
@@ -41,7 +41,7 @@ def test_a_trained_and_a_saved_run_are_probed_alike(capsys, tmp_path, monkeypatc
     assert main(("probe", "--load", file, "--target", "last token")) == 0
     assert "last token alone: R² 1.000" in capsys.readouterr().out
     better = BeliefGap(0.5, 0.01, 0.001, 0.03, 0.001, -0.02, 0.001)
-    monkeypatch.setattr(probe_command, "belief_gap", lambda *_: better)
+    monkeypatch.setattr(measure_command, "belief_gap", lambda *_: better)
     assert main(("probe", "--load", file)) == 0
     out = capsys.readouterr().out
     untrained = f"untrained {site['untrained_r2']:.3f}"

@@ -18,7 +18,8 @@ REFUSED = Row(Setting((("length", "0"),), None, "too short"))
 def test_a_row_without_figures_has_its_line_and_no_marks():
     some = [*rows(), REFUSED]
     labels = (*LABELS, "third")
-    assert set(charts.seeds_table(some, labels, "nll").setting) == set(LABELS)
+    runs = charts.dots_chart(some, labels, "nll").tables["runs"]
+    assert set(runs.setting) == set(LABELS)
     assert list(charts.means_table(some, labels, "nll").setting) == list(LABELS)
     assert set(charts.references_table(some, "nll").place) == {1, 2}
     assert len(charts.swept_table(some, "length", "batch", "nll")) == 2
@@ -43,13 +44,18 @@ def test_references_in_learned_share_go_from_nothing_to_all():
     assert np.isclose(known["majority"], 0.0486123 / 0.1986123, atol=1e-5)
 
 
+def bands(rows, labels, measure):
+    """The tables of learning curves: means, single seeds and known levels."""
+    return charts.bands_chart(rows, labels, measure=measure).tables
+
+
 def test_a_gap_is_the_loss_less_the_floor_and_needs_one():
-    gaps = charts.bands_table(rows(), LABELS, "gap")
-    losses = charts.bands_table(rows(), LABELS, "loss")
-    assert np.allclose(losses.value - gaps.value, KNOWN.best.nll)
+    gaps, losses = (bands(rows(), LABELS, measure) for measure in ("gap", "loss"))
+    assert np.allclose(losses["table"].value - gaps["table"].value, KNOWN.best.nll)
     unknown = [dataclasses.replace(row, references=None) for row in rows()]
-    assert charts.bands_table(unknown, LABELS, "gap").empty
-    assert charts.levels_table(unknown, "gap").empty
+    found = bands(unknown, LABELS, "gap")
+    assert found["table"].empty
+    assert found["known"].empty
 
 
 def three_seeds(losses, **changes):
@@ -71,18 +77,18 @@ def test_the_error_of_an_estimated_floor_widens_the_band_of_a_gap():
     losses = [0.5, 0.6, 0.7], [0.04, 0.05, 0.06]
     estimated = dataclasses.replace(KNOWN, best=Best(0.03, 0.9, nll_stderr=0.004))
     row = dataclasses.replace(three_seeds(losses), references=estimated)
-    end = charts.bands_table([row], LABELS[:1], "gap").iloc[-1]
+    end = bands([row], LABELS[:1], "gap")["table"].iloc[-1]
     half = np.hypot(4.302653 * 0.01 / np.sqrt(3), 1.959964 * 0.004)
     assert np.allclose((end.value, end.low, end.high), (0.02, 0.02 - half, 0.02 + half), atol=1e-6)
 
 
 def test_a_band_of_accuracies_ends_at_1_and_two_seeds_have_none():
     row = three_seeds(([0.3, 0.4, 0.5], [0.99, 1.0, 1.0]))
-    table = charts.bands_table([row], LABELS[:1], "accuracy")
+    table = bands([row], LABELS[:1], "accuracy")["table"]
     assert table.high.max() == 1.0
     assert table.interval.iloc[-1].endswith(" to 1.0000")
     two = three_seeds(([0.3, 0.4], [0.99, 1.0]))
-    table = charts.bands_table([two], LABELS[:1], "accuracy")
+    table = bands([two], LABELS[:1], "accuracy")["table"]
     assert table.low.isna().all()
     assert set(table.interval) == {"–"}
 
@@ -90,18 +96,19 @@ def test_a_band_of_accuracies_ends_at_1_and_two_seeds_have_none():
 def test_every_seed_is_a_line_where_there_are_few():
     losses = np.linspace(0.9, 1.1, 11)
     few, many = (three_seeds(([*losses[:n]], [*losses[:n]])) for n in (10, 11))
-    assert set(charts.each_seed_table([few], LABELS[:1], "loss").seed) == set(range(10))
-    assert charts.each_seed_table([many], LABELS[:1], "loss").empty
-    gap = charts.each_seed_table([few], LABELS[:1], "gap")
+    assert set(bands([few], LABELS[:1], "loss")["each"].seed) == set(range(10))
+    assert bands([many], LABELS[:1], "loss")["each"].empty
+    gap = bands([few], LABELS[:1], "gap")["each"]
     assert np.allclose(gap[gap.seed == 0].value, 0.9 - KNOWN.best.nll)
 
 
 def test_levels_are_drawn_where_they_are_those_of_all():
-    assert list(charts.levels_table(rows(), "loss").value) == [0.9, np.log(3)]
+    levels = bands(rows(), LABELS, "loss")["known"]
+    assert list(dict.fromkeys(levels.level)) == [0.9, np.log(3)]
     first, second = rows()
     longer = dataclasses.replace(second.setting.experiment, length=5)
     other = dataclasses.replace(second, setting=Setting((), longer))
-    assert charts.levels_table([first, other], "loss").empty
+    assert bands([first, other], LABELS, "loss")["known"].empty
 
 
 def test_a_box_holds_the_lines_that_pass_it_on_every_axis():

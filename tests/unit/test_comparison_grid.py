@@ -8,12 +8,12 @@ import pytest
 from attnlab.comparisons.grid import (
     PRESET,
     Grid,
-    experiments_of,
     from_parameters,
     is_parameter,
     seconds_of,
     settings_of,
     show_prospect,
+    study_of,
     to_parameters,
 )
 from attnlab.comparisons.questions import COMPARISONS
@@ -38,10 +38,9 @@ def test_what_is_not_varied_is_that_of_the_base():
     assert [setting.experiment.training for setting in settings] == [BASE.training] * 4
     assert [setting.experiment.generator.name for setting in settings] == ["recall"] * 4
     first = dataclasses.replace(BASE, model=LinearOptions(), length=8)
-    assert experiments_of(settings[0], grid) == (
-        dataclasses.replace(first, seed=5),
-        dataclasses.replace(first, seed=6),
-    )
+    study = study_of(grid)
+    assert study.runs[:2] == tuple(dataclasses.replace(first, seed=seed) for seed in (5, 6))
+    assert [study.has(dataclasses.replace(first, seed=seed)) for seed in (4, 6, 7)] == [0, 1, 0]
 
 
 def test_a_preset_takes_the_place_of_the_base():
@@ -58,7 +57,7 @@ def test_values_that_are_equal_are_one_setting():
         {"learning_rate": "0.02", "length": "8"},
     ]
     plan = plan_of(grid, OPEN)
-    assert (len(plan.settings), len(plan.experiments)) == (2, 4)
+    assert (len(plan.study.settings), len(plan.study.runs)) == (2, 4)
     # A setting that is refused is there once, too.
     refused = settings_of(Grid((("learning_rate", ("1e9", "0.1")),), base=BASE))
     assert [setting.experiment is None for setting in refused] == [True, False]
@@ -77,14 +76,13 @@ def test_what_the_base_cannot_be_with_another_model_is_a_setting_with_its_reason
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_a_named_comparison_can_run_and_travels_in_a_link(name):
     grid = COMPARISONS[name].grid
-    plan = plan_of(grid, OPEN)
-    assert [setting.problem for setting in plan.settings if setting.problem] == []
-    for setting in plan.settings:
+    study = plan_of(grid, OPEN).study
+    assert [setting.problem for setting in study.settings if setting.problem] == []
+    for setting in study.settings:
         check_limits(setting.experiment, HOSTED)
-    assert len(plan.experiments) <= HOSTED.runs
-    assert len(plan.experiments) == len(plan.settings) * grid.seeds
+    assert len(study.runs) == len(study.settings) * grid.seeds <= HOSTED.runs
     # Half an hour by the rough guess, of which more would be another kind of page.
-    assert seconds_of(plan.experiments) < 1_800
+    assert seconds_of(study.runs) < 1_800
     parameters = to_parameters(grid.options, grid.seeds, grid.metrics)
     assert all(map(is_parameter, parameters))
     assert from_parameters(parameters) == (grid.options, grid.seeds, grid.metrics, ())
@@ -156,7 +154,7 @@ def test_a_shared_server_counts_the_settings_before_it_builds_them(monkeypatch):
     def built(grid):
         raise AssertionError("settings were built")
 
-    monkeypatch.setattr("attnlab.ui.compare.work.settings_of", built)
+    monkeypatch.setattr("attnlab.ui.compare.work.study_of", built)
     many = tuple(map(str, range(1, 44)))
     grid = Grid((("length", many), ("d_attn", many)), seeds=1, base=BASE)
     with pytest.raises(OptionError, match="`runs` is 1849: more than the cap of 100"):

@@ -5,12 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from attnlab.charts import loss_chart, loss_table
 from attnlab.comparisons.intervals import curve_over_seeds
-from attnlab.runs.history import empty_history
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import Evaluation
-from tests.unit.chart_drawing import drawn
+from attnlab.ui.train.loss_panel import seeds_data
 from tests.unit.small_experiments import SMALL
 
 LOSSES = {0: (1.0, 1.2, 1.4), 5: (0.9, 1.1, 0.7), 20: (0.5, 0.5, 0.5)}
@@ -72,27 +70,20 @@ def test_of_runs_that_span_different_steps_the_curve_is_where_all_of_them_are():
 
 def test_two_seeds_have_lines_and_no_band():
     curve = curve_over_seeds([result(seed, (0, 5, 20)) for seed in range(2)])
-    table = loss_table(
-        empty_history(), known={}, last_step=20, latest=None, cursor=None, seeds=curve
-    )
-    assert table[table.series == "mean over seeds"].low.isna().all()
-    each = table[table.series == "each seed"]
-    assert sorted(each.nats) == sorted([1.0, 0.9, 0.5, 1.2, 1.1, 0.5])
+    (_, *each), bands = seeds_data(curve)
+    assert bands == []
+    losses = [[nats for _, nats in one["points"]] for one in each]
+    assert losses == [[1.0, 0.9, 0.5], [1.2, 1.1, 0.5]]
 
 
 def test_of_no_run_there_is_no_step():
     assert curve_over_seeds([]).steps == ()
 
 
-def test_the_band_stands_on_the_chart_only_where_it_is_asked_for():
+def test_the_band_of_three_seeds_is_around_their_mean():
     curve = curve_over_seeds([result(seed, (0, 5, 20)) for seed in range(3)])
-    plain = {"known": {"floor": 0.4}, "last_step": 20, "latest": None, "cursor": None}
-    with_band = loss_table(empty_history(), **plain, seeds=curve)
-    rows = with_band[with_band.series == "mean over seeds"]
-    np.testing.assert_allclose(rows.nats, [1.2, 0.9, 0.5])
-    assert (rows.low < rows.nats + 1e-9).all()
-    assert (rows.high > rows.nats - 1e-9).all()
-    assert "area" in drawn(loss_chart(with_band, last_step=20, seeds=True))
-    without = loss_table(empty_history(), **plain)
-    assert "low" not in without.columns
-    assert "area" not in drawn(loss_chart(without, last_step=20))
+    (mean, *_), (band,) = seeds_data(curve)
+    assert [point[1] for point in mean["points"]] == pytest.approx([1.2, 0.9, 0.5])
+    means = np.array([point[1] for point in mean["points"]])
+    assert (np.array(band["low"]) < means).all()
+    assert (np.array(band["high"]) > means).all()

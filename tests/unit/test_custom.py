@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import Custom, HiddenMarkov, sample
+from attnlab.generators import Custom, HiddenChain, HiddenMarkov, sample
 from attnlab.optimum import next_token, optimum
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import CYCLE, PAIRS
@@ -15,48 +15,72 @@ pytestmark = pytest.mark.usefixtures("as_users_run")
 HALVES = (0.5, 0.5)
 NAN = float("nan")
 
-BAD = {
-    "negative": {"table": (HALVES, (1.5, -0.5))},
-    "sum": {"table": (HALVES, (0.5, 0.4))},
-    "nan": {"table": (HALVES, (NAN, 0.5))},
-    "one-row": {"table": (HALVES,)},
-    "three-rows": {"table": (HALVES, HALVES, HALVES)},
-    "nothing": {"table": None},
-    "rows-for-order-1": {"table": (HALVES, HALVES), "order": 2},
-}
-BAD_SYMBOLS = {
-    "repeated": "a b a",
-    "repeated-but-for-the-emoji-form": "☁ ☁️ ☀️",
-    "one": "a",
-    "none": "",
-    "not-a-text": 3,
-    "invisible": "a \N{VARIATION SELECTOR-16}",
-}
+SPELLS = ((0.9, 0.1), (0.2, 0.8))
+MOODS = ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6))
 
 
 def uniform(size):
     return ((1 / size,) * size,) * size
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_tables_are_refused_by_name(name):
+# Options that a process refuses, with the name that the message begins with.
+BAD = {
+    Custom: [
+        *(
+            ({"symbols": "a b", **options}, named)
+            for options, named in (
+                ({"table": (HALVES, (1.5, -0.5))}, "table row 2"),
+                ({"table": (HALVES, (0.5, 0.4))}, "table row 2"),
+                ({"table": (HALVES, (NAN, 0.5))}, "table row 2"),
+                ({"table": (HALVES,)}, "table"),
+                ({"table": (HALVES, HALVES, HALVES)}, "table"),
+                ({"table": None}, "table"),
+                ({"table": (HALVES, HALVES), "order": 2}, "table"),
+            )
+        ),
+        # Repeated, repeated but for the emoji form, one, none, no text, and an invisible one.
+        *(
+            ({"symbols": symbols, "table": uniform(3)}, "symbols")
+            for symbols in ("a b a", "☁ ☁️ ☀️", "a", "", 3, "a \N{VARIATION SELECTOR-16}")
+        ),
+        *(({"order": order}, "order") for order in (0, 3, 1.5, True, NAN)),
+    ],
+    HiddenMarkov: [
+        ({"initial": (1.5, -0.5)}, "initial"),
+        ({"initial": (0.5, 0.4)}, "initial"),
+        ({"initial": (NAN, 1.0)}, "initial"),
+        ({"initial": ()}, "initial"),
+        ({"initial": (1.0, *[0.0] * 6)}, "initial"),
+        ({"moving": (HALVES, (0.5, 0.6))}, "moving row 2"),
+        ({"moving": (HALVES,)}, "moving"),
+        ({"showing": MOODS[:1]}, "showing"),
+        ({"showing": (HALVES, HALVES)}, "showing row 1"),
+    ],
+    HiddenChain: [
+        ({"table": ((0.5, 0.0, 0.0, 0.4), (1.0, 0.0, 0.0, 0.0))}, "table row 1"),
+        ({"table": ((0.5, 0.5), (1.0, 0.0))}, "table row 1"),
+        ({"table": ((0.5, 0.0, 0.0, 0.5),)}, "table"),
+        ({"table": ((1.5, -0.5, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))}, "table row 1"),
+        ({"initial": (0.5, 0.4)}, "initial"),
+        ({"initial": ()}, "initial"),
+        ({"initial": (1.0, *[0.0] * 12)}, "initial"),
+        ({"symbols": "a"}, "symbols"),
+        ({"symbols": "a a"}, "symbols"),
+        ({"symbols": " ".join("abcdefghijklm")}, "symbols"),
+        ({"first_state": "uniform"}, "first_state"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "named"),
+    [(kind, options, named) for kind, cases in BAD.items() for options, named in cases],
+)
+def test_a_bad_option_is_refused_by_name(kind, options, named):
     with pytest.raises(OptionError) as refusal:
-        Custom(**{"symbols": "a b", **BAD[name]})
-    assert refusal.value.name.split()[0] == "table"
-    assert str(refusal.value).startswith("`table")
-
-
-@pytest.mark.parametrize("name", BAD_SYMBOLS)
-def test_bad_symbols_are_refused_by_name(name):
-    with pytest.raises(OptionError) as refusal:
-        Custom(symbols=BAD_SYMBOLS[name], table=uniform(3))
-    assert refusal.value.name == "symbols"
-
-
-@pytest.mark.parametrize("order", [0, 3, 1.5, True, NAN])
-def test_bad_orders_are_refused_by_name(order):
-    with pytest.raises(OptionError, match="`order` is"):
-        Custom(order=order)
+        kind(**options)
+    assert refusal.value.name.split()[0] == named.split()[0]
+    assert str(refusal.value).startswith(f"`{named}` is ")
 
 
 @pytest.mark.parametrize(
@@ -109,36 +133,6 @@ def test_six_symbols_of_order_two():
     joint = oracles.table_joint(draw, 2, 4)
     assert found.final.nll == pytest.approx(oracles.floor(joint), abs=2e-6)
     assert found.final.accuracy == pytest.approx(oracles.ceiling(joint), abs=2e-6)
-
-
-SPELLS = ((0.9, 0.1), (0.2, 0.8))
-MOODS = ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6))
-
-BAD_HIDDEN = {
-    "negative": {"initial": (1.5, -0.5)},
-    "sum": {"initial": (0.5, 0.4)},
-    "nan": {"initial": (float("nan"), 1.0)},
-    "no-state": {"initial": ()},
-    "many-states": {"initial": (1.0, *[0.0] * 6)},
-    "moving-sum": {"moving": (HALVES, (0.5, 0.6))},
-    "moving-rows": {"moving": (HALVES,)},
-    "showing-rows": {"showing": MOODS[:1]},
-    "showing-columns": {"showing": (HALVES, HALVES)},
-}
-
-
-@pytest.mark.parametrize("name", BAD_HIDDEN)
-def test_bad_tables_of_hidden_states_are_refused_by_name(name):
-    ((option, value),) = BAD_HIDDEN[name].items()
-    with pytest.raises(OptionError) as refusal:
-        HiddenMarkov(**{option: value})
-    assert refusal.value.name.split()[0] == option
-    assert str(refusal.value).startswith(f"`{option}")
-
-
-def test_the_bad_row_is_counted_from_one():
-    with pytest.raises(OptionError, match="`moving row 2` is"):
-        HiddenMarkov(**BAD_HIDDEN["moving-sum"])
 
 
 def test_one_state_forgets_everything():

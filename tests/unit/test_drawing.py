@@ -31,15 +31,15 @@ def chart(calls):
 
 def test_a_form_is_built_once_for_all_tables(chart, calls):
     first, second = chart(ONE, None, title="a"), chart(OTHER, None, title="a")
-    assert first.form == second.form
+    assert first.spec == second.spec
     assert calls == ["a"]
 
 
 def test_options_and_missing_tables_make_other_forms(chart, calls):
     forms = {
-        chart(ONE, None, title="a").form,
-        chart(ONE, None, title="b").form,
-        chart(ONE, OTHER, title="a").form,
+        chart(ONE, None, title="a").spec,
+        chart(ONE, None, title="b").spec,
+        chart(ONE, OTHER, title="a").spec,
     }
     assert len(forms) == 3
     assert calls == ["a", "b", "a"]

@@ -5,13 +5,13 @@ import pickle
 import pytest
 
 from attnlab.comparisons.processes import WorkersError
+from attnlab.configuration.cancellation import Stopped
 from attnlab.configuration.options import AttnlabError, OptionError
 from attnlab.configuration.records import UnregisteredError
-from attnlab.generators.interruption import Stopped
 from attnlab.optimum.levels import TooManyBeliefsError
 from attnlab.runs.library import ArchiveError, LibraryError
 from attnlab.runs.library.summary import RowError
-from attnlab.runs.run_file_header import RunFileError
+from attnlab.runs.storage import RunFileError
 from attnlab.training.experiment import starting_state
 from attnlab.training.loop import NotFiniteError
 from tests.unit.small_experiments import SMALL

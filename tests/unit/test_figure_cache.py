@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from attnlab.generators.interruption import check_in
+from attnlab.configuration.cancellation import check_in
 from attnlab.ui.core.figures import FutureCache
 from attnlab.ui.core.session import OpenSessions, Session
 from tests.unit.live_runs import PATIENCE, until

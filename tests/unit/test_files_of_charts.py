@@ -6,25 +6,22 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attnlab.charts import heads_chart, heads_table, to_png, to_svg
-from attnlab.charts.heads import MapWords
+from attnlab.charts import HeadPicture, heads_chart, to_png, to_svg
 from attnlab.ui.core.page_charts import DrawnChart, chart_picture
 from tests.unit.test_pictures import texts_of
 
 
 def heads(count, length, height=330):
-    words = MapWords(tuple(f"head {n}" for n in range(1, count + 1)), "attention", "day")
-    patterns = np.full((count, length, length), 0.99)
-    rows = {"words": words, "read": length - 1, "symbols": None}
-    mask = np.tri(length, dtype=bool)
-    table = heads_table(patterns, mask, heads=range(count), trained=False, **rows)
-    return heads_chart(table, shape=mask.shape, height=height, **rows)
+    pattern, mask = np.full((length, length), 0.99), np.tri(length, dtype=bool)
+    maps = [HeadPicture(f"head {number}", pattern, mask) for number in range(1, count + 1)]
+    look = {"cell": "attention", "key": "day", "trained": False, "height": height}
+    return heads_chart(maps, read=length - 1, **look)
 
 
 @pytest.mark.parametrize(("count", "length"), [(1, 10), (3, 10), (6, 10), (8, 24), (1, 40)])
 def test_a_file_of_maps_has_the_numbers_of_a_wide_screen_and_no_empty_foot(count, length):
     drawing = heads(count, length)
-    picture = chart_picture("Attention", DrawnChart(drawing, "words"), dark=False)
+    picture = chart_picture(DrawnChart(drawing, "words"), title="Attention", dark=False)
     svg = to_svg(picture)
     numbers = [part for part in svg.split("<text")[1:] if ">99<" in part]
     assert len(numbers) == count * length
@@ -36,7 +33,19 @@ def test_a_file_of_maps_has_the_numbers_of_a_wide_screen_and_no_empty_foot(count
 
 def test_the_text_alternative_is_no_part_of_the_figure():
     alt = "A long description <of> the chart. " * 12
-    svg = to_svg(chart_picture("Attention", DrawnChart(heads(1, 4), alt), dark=False))
+    svg = to_svg(chart_picture(DrawnChart(heads(1, 4), alt), title="Attention", dark=False))
     assert "<desc>A long description &lt;of&gt;" in svg
     assert not any("long description" in text for text in texts_of(svg))
     assert "Attention" in texts_of(svg)
+    untitled = to_svg(chart_picture(DrawnChart(heads(1, 4), alt), title="", dark=False))
+    assert "Attention" not in texts_of(untitled)
+
+
+def test_a_caption_is_in_the_figure_by_choice_as_plain_text():
+    chart = DrawnChart(heads(1, 4), "words")
+    caption = "Rows are **queries**, and columns [keys](words#key). " * 3
+    svg = to_svg(chart_picture(chart, title="Attention", caption=caption, dark=False))
+    # It has several lines.
+    letters = "".join("".join(texts_of(svg)).split())
+    assert "Rowsarequeries,andcolumnskeys." * 3 in letters
+    assert "queries" not in to_svg(chart_picture(chart, title="Attention", dark=False))

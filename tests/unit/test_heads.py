@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attnlab import charts
-from attnlab.charts import HeadPicture, MapWords, heads_chart, heads_table, informative_table, style
+from attnlab.charts import HeadPicture, heads_chart, overview_chart, style
 from attnlab.generators import Reverse
 from attnlab.models import AttentionMap, Trace
 from attnlab.runs.history import empty_history
@@ -18,7 +17,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 from attnlab.ui.train.inside.panel import VIEWS, views_of
-from attnlab.ui.train.inside.shown import ALL_HEADS, MEAN, Choice, Inside, Shown
+from attnlab.ui.train.inside.shown import ALL_HEADS, MEAN, Choice, Influence, Inside, Shown
 from tests.unit.chart_drawing import as_svg, scene
 from tests.unit.small_experiments import SMALL
 
@@ -31,17 +30,16 @@ def _patterns(heads, days):
     return np.repeat((mask / mask.sum(axis=1, keepdims=True))[None], heads, axis=0), mask
 
 
-def _words(heads):
-    names = tuple(f"head {head + 1}" for head in range(heads))
-    return MapWords(names, "share of attention", "day attended to")
+def _maps(patterns, mask):
+    return [HeadPicture(f"head {n}", pattern, mask) for n, pattern in enumerate(patterns, 1)]
+
+
+LOOK = {"cell": "share of attention", "key": "day attended to"}
 
 
 def _drawing(heads):
-    patterns, mask = _patterns(heads, 10)
-    rows = {"words": _words(heads), "read": 9, "symbols": None}
-    table = heads_table(patterns, mask, heads=range(heads), trained=False, **rows)
-    marks = informative_table([1, 4], heads)
-    return heads_chart(table, marks, shape=mask.shape, height=330, **rows)
+    maps = _maps(*_patterns(heads, 10))
+    return heads_chart(maps, trained=False, read=9, informative=(1, 4), height=330, **LOOK)
 
 
 def _scene(width, heads):
@@ -108,26 +106,25 @@ def test_heads_go_below_each_other_where_they_would_be_too_small():
 
 
 def test_rows_without_part_in_the_loss_are_paler_and_the_shares_of_the_other_are_written():
-    patterns, mask = _patterns(1, 4)
-    rows = {"heads": (0,), "words": _words(1), "read": 3, "symbols": None}
-    table = heads_table(patterns, mask, trained=False, **rows)
-    last = table["query_day"] == "4"
-    assert (table.loc[last, "strength"] == 1).all()
-    assert (table.loc[~last, "strength"] < 0.5).all()
-    assert list(table.loc[last, "number"]) == ["25"] * 4
-    assert set(table.loc[~last, "number"]) == {""}
-    assert (heads_table(patterns, mask, trained=True, **rows)["strength"] == 1).all()
+    def table(heads, trained):
+        maps = _maps(*_patterns(heads, 4))
+        return heads_chart(maps, trained=trained, read=3, **LOOK).tables["table"]
+
+    one = table(1, trained=False)
+    last = one["query_day"] == "4"
+    assert (one.loc[last, "strength"] == 1).all()
+    assert (one.loc[~last, "strength"] < 0.5).all()
+    assert list(one.loc[last, "number"]) == ["25"] * 4
+    assert set(one.loc[~last, "number"]) == {""}
+    assert (table(1, trained=True)["strength"] == 1).all()
     # Of several layers only the last has such rows.
-    two = rows | {"heads": (0, 0), "words": _words(2)}
-    of_each = heads_table(patterns, mask, trained=(True, False), **two)
-    assert (of_each["strength"][of_each["place"] == 0] == 1).all()
-    assert (of_each["strength"][of_each["place"] == 1] < 1).any()
+    two = table(2, trained=(True, False))
+    assert (two["strength"][two["place"] == 0] == 1).all()
+    assert (two["strength"][two["place"] == 1] < 1).any()
 
 
 CAUSAL = np.tri(3, dtype=bool)
 SHARES = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.25, 0.75]])
-# What a chart has at 1280 × 720, at 1024 × 768 and on a phone.
-WIDTHS = (984, 728, 350)
 
 
 def _overview(lines, columns, *, texts=True, height=330):
@@ -135,9 +132,7 @@ def _overview(lines, columns, *, texts=True, height=330):
         [HeadPicture(f"L{line} H{column}", SHARES, CAUSAL, "0.1") for column in range(columns)]
         for line in range(lines)
     ]
-    shape = {"lines": lines, "columns": columns, "texts": texts, "cell": "share"}
-    table = charts.overview_table(heads, dark=False)
-    return charts.overview_chart(table, **shape, height=height)
+    return overview_chart(heads, texts=texts, cell="share", height=height)
 
 
 def _items(drawing, width, kind):
@@ -146,8 +141,8 @@ def _items(drawing, width, kind):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_pixel_is_a_cell_in_the_colour_of_its_share(dark):
-    table = charts.overview_table([[HeadPicture("L1 H1", SHARES, CAUSAL)]], dark=dark)
-    address = table["picture"][0].removeprefix("data:image/png;base64,")
+    drawing = overview_chart([[HeadPicture("L1 H1", SHARES, CAUSAL)]], cell="share", dark=dark)
+    address = drawing.tables["table"]["picture"][0].removeprefix("data:image/png;base64,")
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(address))).convert("RGBA"))
     assert pixels.shape == (3, 3, 4)
     np.testing.assert_array_equal(pixels[..., 3] > 0, CAUSAL)
@@ -166,7 +161,7 @@ def test_a_pixel_is_a_cell_in_the_colour_of_its_share(dark):
         assert np.abs(pixels[row, column, :3] - expected).max() <= 1.5
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", _WIDTHS)
 @pytest.mark.parametrize(("lines", "columns"), [(1, 1), (2, 4), (3, 8), (8, 8), (8, 16)])
 def test_pictures_are_square_apart_and_within_their_place(width, lines, columns):
     pictures = _items(_overview(lines, columns), width, "image")
@@ -192,7 +187,7 @@ def _shown(view, heads, *, layers, length, chosen=None):
 
 
 def _marks(shown):
-    form = VIEWS[shown.choice.view].drawing(shown, height=330).specification()
+    form = VIEWS[shown.choice.view].chart(shown, 330).specification()
     return {layer["mark"]["type"] for layer in form["layer"]}
 
 
@@ -222,7 +217,7 @@ def test_of_a_task_the_framed_row_is_that_of_the_last_target_token():
     shown = shown._replace(snapshot=snapshot)
     how = VIEWS["attention"].how(shown)
     assert "framed row predicts the last target token; each row from token 4 on predicts one" in how
-    table = VIEWS["attention"].drawing(shown, height=330).tables["table"]
+    table = VIEWS["attention"].chart(shown, 330).tables["table"]
     assert set(table["query_day"][table["number"] != ""]) == {"7"}
 
 
@@ -230,9 +225,20 @@ def test_all_heads_are_a_view_where_there_are_several_layers():
     assert views_of(_shown("attention", 3, layers=1, length=4).inside) == ("attention",)
     shown = _shown(ALL_HEADS, 3, layers=2, length=4)
     assert views_of(shown.inside) == ("attention", ALL_HEADS)
-    table = VIEWS[ALL_HEADS].drawing(shown, height=330).tables["table"]
+    table = VIEWS[ALL_HEADS].chart(shown, 330).tables["table"]
     assert list(dict.fromkeys(table["map"])) == [
         "L1 H1", "L1 H2", "L1 H3", "L2 H1", "L2 H2", "L2 H3",
     ]  # fmt: skip
     said = VIEWS[ALL_HEADS].alternative(shown)
     assert said == "Attention patterns of all 6 heads of 2 layers, 4 days."
+
+
+def test_the_query_itself_has_lag_0_and_the_first_day_the_longest():
+    shown = _shown("by lag", 1, layers=1, length=3)
+    row, stderr = np.array([[0.1, 0.2, 0.4]]), np.array([[0.01, 0.02, 0.03]])
+    shown = shown._replace(inside=Inside(shown.trace, Influence(row, stderr, 1)))
+    table = VIEWS["by lag"].chart(shown, 330).tables["table"]
+    assert list(table["at"]) == [0, 1, 2]
+    assert list(table["day"]) == [3, 2, 1]
+    np.testing.assert_allclose(table["value"], [0.4, 0.2, 0.1])
+    np.testing.assert_allclose(table["high"] - table["low"], [0.06, 0.04, 0.02])

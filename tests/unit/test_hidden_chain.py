@@ -156,28 +156,6 @@ def test_a_sampled_floor_is_within_its_error_of_the_block_entropies():
 HALVES = (0.5, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"table": ((0.5, 0.0, 0.0, 0.4), (1.0, 0.0, 0.0, 0.0))}, "table row 1"),
-        ({"table": ((0.5, 0.5), (1.0, 0.0))}, "table row 1"),
-        ({"table": ((0.5, 0.0, 0.0, 0.5),)}, "table"),
-        ({"table": ((1.5, -0.5, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))}, "table row 1"),
-        ({"initial": (0.5, 0.4)}, "initial"),
-        ({"initial": ()}, "initial"),
-        ({"initial": (1.0, *[0.0] * 12)}, "initial"),
-        ({"symbols": "a"}, "symbols"),
-        ({"symbols": "a a"}, "symbols"),
-        ({"symbols": " ".join("abcdefghijklm")}, "symbols"),
-        ({"first_state": "uniform"}, "first_state"),
-    ],
-)
-def test_a_bad_option_is_named(options, named):
-    with pytest.raises(OptionError) as refusal:
-        HiddenChain(**options)
-    assert str(refusal.value).startswith(f"`{named}` is ")
-
-
 def test_a_product_that_is_too_large_is_refused():
     with pytest.raises(OptionError, match="`initial`"):
         product(RandomRandomXor(), Mess3())

@@ -152,9 +152,9 @@ def test_a_history_of_more_than_a_file_holds_is_refused():
         with pytest.raises(ValueError, match=r"at most 1,024 tests and 256 checkpoints\. Leave"):
             History(losses=losses, **more)
     for _ in range(MOST_CHANGES):
-        history = history.with_change(Change(0, ()))
+        history = history.after(Change(0, ()))
     with pytest.raises(ValueError, match=r"at most 100 times\. Reset to change them again"):
-        history.with_change(Change(0, ()))
+        history.after(Change(0, ()))
 
 
 def test_until_a_step_keeps_all_of_that_step_and_nothing_behind_it():
@@ -163,7 +163,7 @@ def test_until_a_step_keeps_all_of_that_step_and_nothing_behind_it():
     for step in range(5):
         history = history.with_test(step, Evaluation(1.0, 0.1, 0.5, 0.1))
         history = history.with_checkpoint(step, model)
-        history = history.with_change(Change(step, (("batch", 100, 50),)))
+        history = history.after(Change(step, (("batch", 100, 50),)))
     kept = history.until(2)
     assert kept.losses.tolist() == [0, 1]
     for series in (kept.tests, kept.checkpoints):

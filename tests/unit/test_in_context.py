@@ -18,7 +18,7 @@ from attnlab.generators import (
     log_predictives,
     sample,
 )
-from attnlab.optimum import ladder, optimum, own_baselines
+from attnlab.optimum import baselines_of, optimum, own_baselines
 from attnlab.testing import check_process
 from tests.unit import in_context_oracles as oracles
 
@@ -167,7 +167,7 @@ def test_recall_of_two_pairs_has_the_law_of_all_draws():
 
 @pytest.mark.slow
 def test_own_baselines_come_between_uniform_and_optimal():
-    baselines = {each.name: each.best for each in ladder(RecallPairs(), 15)}
+    baselines = {each.name: each.best for each in baselines_of(RecallPairs(), 15)}
     assert baselines["optimal"].nll == 0
     assert baselines["any value"].nll == pytest.approx(np.log(8), abs=1e-5)
     assert 0 < baselines["in-context unigram"].nll <= np.log(2)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from attnlab.attention import MASKS
-from attnlab.charts import by_day_chart, by_lag_chart
+from attnlab.charts import by_day_chart, series_table
 from attnlab.generators import Markov
 from attnlab.inspection import (
+    Comparison,
     compare,
     confusion,
     final_probs,
@@ -17,12 +18,12 @@ from attnlab.inspection import (
     quality,
     surprise,
 )
-from attnlab.models import MODELS, AttentionOptions
+from attnlab.models import MODELS, AttentionMap, AttentionOptions
 from attnlab.optimum import dependence, next_token, token_marginals
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
-from attnlab.ui.inspect.prediction_panel import evenly
+from attnlab.ui.inspect.prediction_panel import evenly, moved_before
 from tests.unit.small_experiments import SMALL
 
 LENGTH = 4
@@ -111,7 +112,7 @@ def test_a_preset_can_be_inspected_from_end_to_end():
     assert found.counts.sum() == found.transitions.count.sum() == 50
     true = [next_token(experiment.generator, days) for days in test[:, :-1].tolist()]
     gap = [surprise(*pair).error for pair in zip(true, probs, strict=True)]
-    assert found.test.divergence == pytest.approx(np.mean(gap), rel=1e-4)
+    assert found.test.divergence.value == pytest.approx(np.mean(gap), rel=1e-4)
 
 
 def test_attention_spread_evenly_is_over_the_keys_that_the_query_may_see():
@@ -138,16 +139,41 @@ def test_only_days_that_were_trained_on_have_figures():
     assert first.by_position is None
 
 
-def test_the_query_itself_has_lag_0_and_the_first_day_the_longest():
-    drawing = by_lag_chart(np.array([0.1, 0.2, 0.4]), np.array([0.01, 0.02, 0.03]))
-    table = drawing.tables["table"]
-    assert list(table["at"]) == [0, 1, 2]
-    assert list(table["day"]) == [3, 2, 1]
-    np.testing.assert_allclose(table["value"], [0.4, 0.2, 0.1])
-    np.testing.assert_allclose(table["high"] - table["low"], [0.06, 0.04, 0.02])
-
-
 def test_an_error_that_is_not_known_draws_no_bar():
-    table = by_lag_chart(np.array([0.5, 0.25]), np.array([np.nan, np.nan])).tables["table"]
+    table = series_table("", [0, 1], [0.5, 0.25], [np.nan, np.nan])
     np.testing.assert_allclose(table["low"], table["value"])
     np.testing.assert_allclose(table["high"], table["value"])
+
+
+PLACES = 5
+
+
+def layer(number, *rows):
+    """A map of one head that attends to its own position, except in these rows: (query, key)."""
+    pattern = np.eye(PLACES)
+    for query, key in rows:
+        pattern[query] = np.eye(PLACES)[key]
+    return AttentionMap(pattern[None], np.tri(PLACES, dtype=bool), number)
+
+
+@pytest.mark.parametrize(
+    ("rows", "moved"),
+    [
+        # Position 2 reads 0, and the last position reads 1 itself.
+        ([(2, 0), (4, 1)], [0, 1]),
+        ([(2, 0)], [0]),
+        # What position 3 has read is read by no one.
+        ([(3, 0)], []),
+        ([], []),
+    ],
+)
+def test_moved_is_only_what_earlier_layers_bring_to_positions_that_are_read(rows, moved):
+    depends = np.zeros((PLACES, PLACES))
+    depends[-1] = [0.3, 0.2, 0.4, 0.0, 0.1]
+    below, chosen = layer(0, *rows), layer(1, (4, 2))
+    found = Comparison((below, chosen, layer(2, (4, 0))), depends, depends, depends)
+    assert moved_before(found, chosen).tolist() == moved
+    # In the first layer nothing was moved before.
+    assert moved_before(found, below).tolist() == []
+    depends[-1] = [0.0, 0.0, 0.5, 0.0, 0.0]
+    assert moved_before(found, chosen).tolist() == []

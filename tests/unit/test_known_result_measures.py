@@ -1,8 +1,6 @@
 """The measures of known results on models whose attention and predictions are planted."""
 
-import ast
 import dataclasses
-import inspect
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,11 +9,12 @@ import pytest
 
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.base import predictions_from
+from attnlab.inspection import measure_of, mechanisms
+from attnlab.inspection.measures import prefix_match
+from attnlab.inspection.mechanisms import accuracy_on_longer_words, expected_excess, parents_found
 from attnlab.known_results import KNOWN_RESULTS
-from attnlab.known_results.causal_tree import parents_found
-from attnlab.known_results.induction_heads import has_neither_or_both, highest_prefix_match
 from attnlab.models import AbstractModel, AttentionMap, Edit, Trace, edited
-from attnlab.training.experiment import Experiment, prepare
+from attnlab.training.experiment import prepare
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -26,15 +25,12 @@ def prepared(name, setting):
     return prepare(dataclasses.replace(experiment, training=training))
 
 
-def test_each_measure_is_of_the_data_and_model_of_its_own_run():
-    """Settings of a module have one seed; the runs have others."""
-    for known in KNOWN_RESULTS.values():
-        for metric in known.metrics.values():
-            calls = [each for each in ast.walk(ast.parse(inspect.getsource(metric)))
-                     if isinstance(each, ast.Call)]  # fmt: skip
-            given = [metric.__globals__.get(getattr(each, "id", "")) for call in calls
-                     for each in call.args]  # fmt: skip
-            assert not any(isinstance(each, Experiment) for each in given), metric
+@pytest.mark.parametrize("name", KNOWN_RESULTS)
+def test_each_measure_is_defined_for_every_setting(name):
+    study = KNOWN_RESULTS[name].study
+    assert {*study.recording.get("metrics", {})} == {*study.metrics}
+    for metric in study.metrics:
+        assert all(measure_of(metric).applies(setting.experiment) for setting in study.settings)
 
 
 @pytest.mark.slow
@@ -79,15 +75,26 @@ class Planted(AbstractModel):
 
 
 @pytest.mark.slow
-def test_attention_and_loss_are_on_the_same_side_of_their_middle_or_not():
+def test_an_exact_prediction_has_no_excess_and_attention_to_copies_a_full_prefix_match():
     setup = prepared("induction-heads", "two layers")
     process = setup.experiment.generator.at_length(setup.experiment.length)
-    neither = Planted(process, attends=False, predicts=False)
-    setup = setup._replace(state=setup.state._replace(model=neither))
+    exact = Planted(process, attends=False, predicts=True)
+    guess = Planted(process, attends=True, predicts=False)
+    assert prefix_match(guess, setup).value == 1
+    assert prefix_match(exact, setup).value < 0.2
+    assert expected_excess(exact, setup) == pytest.approx(0, abs=1e-5)
+    # A uniform guess among 16 letters, minus the floor.
+    assert 1 < expected_excess(guess, setup) < np.log(16)
 
-    def found(attends, predicts):
-        return has_neither_or_both(Planted(process, attends=attends, predicts=predicts), setup)
 
-    assert highest_prefix_match(Planted(process, attends=True, predicts=False), setup) == 1
-    assert (found(attends=False, predicts=False), found(attends=True, predicts=True)) == (1, 1)
-    assert (found(attends=True, predicts=False), found(attends=False, predicts=True)) == (0, 0)
+@pytest.mark.slow
+@pytest.mark.parametrize("predicts", [True, False])
+def test_exact_verdicts_on_longer_words_are_all_right(predicts, monkeypatch):
+    # This model has no weights that depend on the length.
+    monkeypatch.setattr(mechanisms, "model_at_length", lambda experiment, model, length: model)
+    setup = prepared("regular-languages", "rnn, even pairs")
+    process = setup.experiment.generator
+    model = Planted(process, attends=False, predicts=predicts, vocab=4)
+    found = accuracy_on_longer_words(model, setup)
+    # Without predictions, it never says yes, which half of the words need.
+    assert found == 1 if predicts else 0.4 < found < 0.6

@@ -9,7 +9,8 @@ import pytest
 
 from attnlab import charts
 from attnlab.command_line.cli import main
-from attnlab.comparisons.published import PUBLISHED
+from attnlab.comparisons.grid import Setting, Study
+from attnlab.comparisons.shipped import shipped
 from attnlab.generators import Markov
 from attnlab.known_results import (
     AGREES,
@@ -21,15 +22,19 @@ from attnlab.known_results import (
     overall,
     verdict_on,
 )
-from attnlab.known_results.grokking import RESULT, delay
-from attnlab.known_results.regular_languages import are_in_language, language
-from attnlab.known_results.shipped import shipped_numbers, shipped_plots
+from attnlab.known_results.blog_post import PUBLISHED
+from attnlab.known_results.over_training import (
+    delay_of_test_accuracy,
+    steps_between_drop_and_heads,
+    steps_nearest_to_unigram,
+)
 from attnlab.models import AttentionOptions
 from attnlab.optimum.sequences import predictives
 from attnlab.training.experiment import Experiment
-from tests.unit.made_up_results import finished
+from tests.unit.made_up_results import evaluation, finished, with_training
 
 _NAMES = list(KNOWN_RESULTS)
+GROKKING = KNOWN_RESULTS["grokking"]
 
 
 def _of(*numbers, measure="accuracy"):
@@ -72,7 +77,7 @@ def test_each_rule_decides_both_ways_on_planted_numbers(name):
 
 def test_the_claimed_range_of_a_share_ends_at_1():
     known = KNOWN_RESULTS["bottleneck"]
-    drawing = charts.result_chart(known, shipped_numbers(known)[1])
+    drawing = charts.result_chart(known, known.shipped_numbers)
     assert drawing.tables["claimed"]["high"].max() == 1
 
 
@@ -97,61 +102,83 @@ def test_a_result_is_as_its_worst_claim_and_without_runs_undecided():
 def test_numbers_come_from_finished_runs_by_setting_and_seed():
     one = Experiment(generator=Markov(), length=2, model=AttentionOptions(d_attn=2))
     two = dataclasses.replace(one, length=3)
-    known = KnownResult(
-        "made-up", "", "", "", {"ours": one, "theirs": two},
-        (Check("", "ours", "accuracy"), Check("", "ours", "own"), Check("", "ours", "sum")),
-        over_training={"sum": sum},
-    )  # fmt: skip
-    first, second = ((0, 1.0), (5, 2.0)), ((5, 3.0),)
+    settings = tuple(
+        Setting((("setting", label),), each) for label, each in (("ours", one), ("theirs", two))
+    )
+    measures = ("accuracy", "own", "steps_nearest_to_unigram")
+    checks = tuple(Check("", "ours", measure) for measure in measures)
+    known = KnownResult("made-up", "", "", "", Study(settings, 3, 10), checks)
+    metrics = {"own": ((0, 1.0), (5, 2.0)), "is_nearest_to_unigram": ((0, 1.0), (5, 1.0))}
+    failed = finished(one, 1.0, seed=12, metrics=metrics)
     results = [
-        finished(one, 1.0, seed=10, accuracy=0.6, metrics={"own": first, "sum": first}),
-        finished(two, 1.0, seed=11, accuracy=0.7, metrics={"own": second, "sum": second}),
-        dataclasses.replace(finished(one, 1.0, seed=12), state="failed", reason="diverged"),
+        finished(one, 1.0, seed=10, accuracy=0.6, metrics=metrics),
+        finished(two, 1.0, seed=11, accuracy=0.7, metrics=metrics),
+        dataclasses.replace(failed, state="failed", reason="diverged"),
         finished(dataclasses.replace(one, length=4), 1.0, seed=10),
+        finished(one, 1.0, seed=13, metrics=metrics),
     ]
+    of = {name: dict(zip(measures, (accuracy, 2.0, 10.0), strict=True))
+          for name, accuracy in (("ours", 0.6), ("theirs", 0.7))}  # fmt: skip
+    seed = {"ours": 10, "theirs": 11}
     assert known.numbers_of(results) == {
-        "ours": {"accuracy": {10: 0.6}, "own": {10: 2.0}, "sum": {10: 3.0}},
-        "theirs": {"accuracy": {11: 0.7}, "own": {11: 3.0}, "sum": {11: 3.0}},
+        name: {measure: {seed[name]: number} for measure, number in each.items()}
+        for name, each in of.items()
     }
-    assert {run.seed for run in known.runs(3)} == {10, 11, 12}
-    assert len(known.runs(3)) == 6
+    runs = known.with_seeds(2, 20).study.runs
+    assert [(run.length, run.seed) for run in runs] == [(2, 20), (2, 21), (3, 20), (3, 21)]
 
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_the_shipped_runs_have_five_seeds_on_which_nothing_was_tuned(name):
     known = KNOWN_RESULTS[name]
-    made, numbers = shipped_numbers(known)
-    assert made.date
-    assert known.seeds >= 5
-    shown = set(range(known.first_seed, known.first_seed + known.seeds))
-    assert not shown & set(known.tuned_on)
+    assert shipped(name).made.date
+    assert len(known.seeds) >= 5
+    assert not {*known.seeds} & {*known.tuned_on}
     for check in known.checks:
-        assert set(check.numbers(numbers)) == shown
+        assert {*check.numbers(known.shipped_numbers)} == {*known.seeds}
 
 
 def test_a_card_shows_all_runs_and_the_published_numbers_of_their_settings():
     known = KNOWN_RESULTS["blog-post"]
-    tables = charts.result_chart(known, shipped_numbers(known)[1]).tables
-    assert len(tables["runs"]) == len(known.settings) * known.seeds
+    tables = charts.result_chart(known, known.shipped_numbers).tables
+    assert len(tables["runs"]) == len(known.study.runs)
     known_of = [PUBLISHED[*setting.split(", ")].english for setting in known.settings]
     marks = tables["published"]
     assert [known_of[round(place) - 1] for place in marks.place] == [*marks.value]
     assert len(marks) == sum(each is not None for each in known_of)
 
 
+def _run(steps, tested=None, **metrics):
+    """A run with these measures, and test accuracies, at these steps."""
+    accuracies = [0.0] * len(steps) if tested is None else tested
+    tests = tuple(zip(steps, (evaluation(1.0, each) for each in accuracies), strict=True))
+    series = {name: tuple(zip(steps, values, strict=True)) for name, values in metrics.items()}
+    return finished(with_training(steps=steps[-1]), 1.0, tests=tests, metrics=series)
+
+
 def test_the_delay_of_grokking_is_a_ratio_of_steps():
-    steps = RESULT.checkpoints
-    found = [0.0] * 10 + [1.0] * 20 + [2.0] * (len(steps) - 30)
-    assert delay(found) == steps[30] / steps[10]
-    assert delay([0.0] * 10 + [1.0] * (len(steps) - 10)) == steps[-1] / steps[10]
+    steps = GROKKING.study.checkpoints
+    late = len(steps) - 10
+    training = [0.5] * 10 + [1.0] * late
+    solved = _run(steps, [0.0] * 30 + [1.0] * (len(steps) - 30), training_accuracy=training)
+    assert delay_of_test_accuracy(solved) == steps[30] / steps[10]
+    assert delay_of_test_accuracy(_run(steps, training_accuracy=training)) == steps[-1] / steps[10]
+
+
+def test_steps_are_counted_between_evenly_spaced_models():
+    steps = (0, 50, 100, 150)
+    run = _run(steps, prefix_match=(0.1, 0.2, 0.6, 0.9), expected_excess=(2.0, 0.9, 0.8, 0.1))
+    # The loss is past the middle of its drop, 1 nat, at step 50, and the heads are at 100.
+    assert steps_between_drop_and_heads(run) == 50
+    assert steps_nearest_to_unigram(_run(steps, is_nearest_to_unigram=(0.0, 1.0, 1.0, 0.0))) == 100
 
 
 def test_the_pictures_of_grokking_are_those_of_one_run():
-    accuracy, norm, power, circle = shipped_plots(RESULT)
+    accuracy, norm, power, circle = shipped("grokking").plots
     last = {name: y for name, _, y in accuracy.points}
-    _, numbers = shipped_numbers(RESULT)
-    assert last["test"] == numbers["weight decay"]["accuracy"][RESULT.first_seed]
-    assert len(norm.points) == len(RESULT.checkpoints)
+    numbers = GROKKING.shipped_numbers["weight decay"]["accuracy"]
+    assert last["test"] == numbers[GROKKING.study.first_seed]
+    assert len(norm.points) == len(GROKKING.study.checkpoints)
     assert sum(share for _, _, share in power.points) == pytest.approx(1, abs=1e-3)
     assert [name for name, _, _ in circle.points] == [str(number) for number in range(37)]
 
@@ -162,10 +189,10 @@ def test_the_pictures_of_grokking_are_those_of_one_run():
      ("even pairs", lambda bits: sum(a != b for a, b in itertools.pairwise(bits)) % 2 == 0)],
 )  # fmt: skip
 def test_the_words_of_a_language_end_with_the_right_answer(name, accepts):
+    process = KNOWN_RESULTS["regular-languages"].settings[f"rnn, {name}"].generator
     words = np.array([*itertools.product((0, 1), repeat=6)])
     answers = [[accepts(word[:n]) for n in range(1, 7)] for word in words]
-    assert are_in_language(words, name).tolist() == answers
-    probs = predictives(language(name), words)[:, 1:]
+    probs = predictives(process, words)[:, 1:]
     expected = np.where(np.array(answers)[..., None], [0.1, 0], [0, 0.1])
     assert probs[..., 2:] == pytest.approx(expected, abs=1e-6)
 

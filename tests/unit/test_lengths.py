@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.generators import Markov
 from attnlab.inspection import (
     check_length,
@@ -22,6 +22,7 @@ from attnlab.models import GRUOptions, TransformerOptions
 from attnlab.positions import POSITIONS, Rotary
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import build_model, prepare
+from attnlab.training.measure import Estimate
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_TASK, SMALL_TRANSFORMER, small
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -91,8 +92,8 @@ def test_losses_and_floor_of_longer_sequences_are_those_of_the_chain():
     log_probs = found_logits - np.log(np.exp(found_logits).sum(axis=2, keepdims=True))
     losses = -np.take_along_axis(log_probs, tokens[:40, 1:, None], axis=2)[..., 0]
     each = (losses + np.log(moves[tokens[:40, :-1], tokens[:40, 1:]]))[:, T:].mean(axis=1)
-    error = np.hypot(each.std() / np.sqrt(40), found.excess_stderr)
-    assert abs(found.excess - each.mean()) < 4 * error
+    error = np.hypot(each.std() / np.sqrt(40), found.excess.stderr)
+    assert abs(found.excess.value - each.mean()) < 4 * error
     error = np.hypot(losses.mean(axis=1).std() / np.sqrt(40), found.loss.mean_stderr)
     assert abs(found.loss.mean - losses.mean()) < 4 * error
     entropy = -(moves * np.log(moves)).sum(axis=1)
@@ -129,13 +130,14 @@ def test_one_number_by_which_encodings_are_compared(monkeypatch):
     setup = prepare(ROTARY)
     model = setup.state.model
     found = loss_at_length(ROTARY, model, np.asarray(setup.test), 2 * T)
-    assert excess_at_double_length(model, setup) == found.excess > 0
+    assert excess_at_double_length(model, setup) == found.excess
+    assert found.excess.value > 0
     monkeypatch.setattr(
         "attnlab.inspection.measures.loss_at_length",
-        lambda experiment, model, test, length: SimpleNamespace(excess=length),
+        lambda experiment, model, test, length: SimpleNamespace(excess=Estimate(length)),
     )
-    assert excess_at_double_length(model, setup) == 2 * T
-    assert excess_at_fourfold_length(model, setup) == 4 * T
+    assert present(excess_at_double_length(model, setup)).value == 2 * T
+    assert present(excess_at_fourfold_length(model, setup)).value == 4 * T
     monkeypatch.undo()
     # A learned encoding has no vectors for the later positions.
     assert excess_at_double_length(build_model(NEXT), prepare(NEXT)) is None

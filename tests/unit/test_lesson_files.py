@@ -3,8 +3,7 @@
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.runs.lesson_files import lesson_names, read_lesson
-from attnlab.runs.links import Lesson, from_query, to_query
+from attnlab.runs.links import Lesson, from_query, lesson_names, read_lesson, to_query
 from attnlab.training.experiment import Experiment
 
 ADDRESS = "https://example.org/inspect?v=2&seed=7&title=Which+mask%3F&text=a%0Ab#top"

@@ -103,19 +103,6 @@ def test_what_was_exported_is_taken_in(source, data, library):
     assert library.export([2, 3, 4]) == data
 
 
-LATER = {"exact_match", "jaxlib", "platform", "excess", "excess_stderr"}
-
-
-def test_a_file_of_an_older_attnlab_lacks_what_came_later(data, library):
-    (record, model), *rest = parts_of(data)
-    assert {name: record.pop(name) for name in LATER}["exact_match"] == 0.75
-    assert library.take_in(joined([(record, model), *rest])).added == (1, 2, 3)
-    result = library.entry(1)
-    assert result.exact_match is None
-    assert result.versions[2:] == ("", "")
-    assert library.find(result.experiment).number == 1
-
-
 def test_what_is_there_is_not_added_again(data, library):
     library.take_in(data)
     assert library.take_in(data) == ((), 3, ())
@@ -251,7 +238,7 @@ def test_invisible_letters_of_words_come_in_as_question_marks(data, library):
 
 def test_a_run_without_one_of_its_parts_is_left_out(data, library):
     parts = parts_of(data)
-    for name in parts[0][0].keys() - {"deleted", "file", *LATER}:
+    for name in parts[0][0].keys() - {"deleted", "file"}:
         record = {key: value for key, value in parts[0][0].items() if key != name}
         taken = library.take_in(joined([(record, parts[0][1])]))
         why = f"Run 1 of this file was left out. It lacks a part, `{name}`."

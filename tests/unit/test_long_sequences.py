@@ -9,18 +9,21 @@ import numpy as np
 import pytest
 
 from attnlab import charts
-from attnlab.charts.heatmap import strongest_of_blocks
+from attnlab.charts.maps import strongest_of_blocks
 from attnlab.configuration.options import OptionError
 from attnlab.generators import GENERATORS, Markov, Recall
-from attnlab.models import AttentionOptions, TransformerOptions
+from attnlab.models import HIDDEN_STATES, AttentionOptions, Trace, TransformerOptions
 from attnlab.optimum import dependence, informative_positions, optimum
 from attnlab.runs.history import empty_history
 from attnlab.runs.links import from_query, to_query
+from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import HOSTED, bytes_of, check_limits, check_memory
 from attnlab.training.loop import train
 from attnlab.training.steps import Training, take_steps
+from attnlab.ui.train.inside.panel import VIEWS
+from attnlab.ui.train.inside.shown import Choice, Inside, Shown
 
 LENGTH = 256
 # Beliefs to enumerate; with more of them a floor is sampled.
@@ -162,17 +165,18 @@ def test_a_block_has_the_strongest_of_its_cells():
 def test_a_map_of_a_long_sequence_is_small_and_keeps_what_is_strong():
     values = np.zeros((LENGTH, LENGTH))
     values[200, 7] = 0.9
-    table = charts.map_table(values)
+    drawing = charts.map_chart(values, title="share", titles=("key", "query"))
+    table = drawing.tables["table"]
     assert len(table) < 3_000
     strongest = table.loc[table["value"].idxmax()]
     assert (strongest["query_name"], strongest["key_name"]) == ("201 to 204", "5 to 8")
-    drawing = charts.map_chart(
-        table, length=LENGTH, title="share", titles=("key", "query"), height=300
-    )
     assert {int(day) for day in table["key"]} <= set(
         drawing.specification()["encoding"]["x"]["scale"]["domain"]
     )
-    states = charts.state_table(np.ones((LENGTH, 8)))
+    trace = Trace((), {HIDDEN_STATES: np.ones((LENGTH, 8))})
+    snapshot = Snapshot(LONG, "idle", 0, empty_history(), None, None, 0, 0.0, 0.0, "")
+    shown = Shown(snapshot, Inside(trace), Choice())
+    states = VIEWS["hidden states"].chart(shown, 300).tables["table"]
     assert states["day"].max() == LENGTH
     assert len(states) <= 72 * 8
 
@@ -182,5 +186,5 @@ def test_pictures_of_long_sequences_are_small(heads):
     rng, mask = np.random.default_rng(0), np.tri(LENGTH, dtype=bool)
     patterns = rng.dirichlet(np.ones(LENGTH) / 4, size=LENGTH)
     pictures = [charts.HeadPicture("L1 H1", patterns, mask) for _ in range(heads)]
-    table = charts.overview_table([pictures], dark=False)
+    table = charts.overview_chart([pictures], cell="share").tables["table"]
     assert len(json.dumps(table.to_dict("records"))) < 50_000 + 25_000 * heads

@@ -14,7 +14,7 @@ from attnlab.generators import loss_mask_of, predicted_count, sample
 from attnlab.inspection import effect_of, quality
 from attnlab.models import Edit, TransformerOptions
 from attnlab.models.inside import removed
-from attnlab.optimum import ladder, optimum
+from attnlab.optimum import baselines_of, optimum
 from attnlab.testing import check_process
 from attnlab.training.experiment import prepare
 from attnlab.training.limits import reachable_by
@@ -87,7 +87,7 @@ def test_the_floor_is_that_of_the_asked_tokens(length):
     # Every question is as hard as the others, so that even a sample has no spread.
     assert best.nll == pytest.approx(ENTROPY, abs=1e-6)
     assert best.accuracy == pytest.approx(0.9, abs=1e-6)
-    uniform, unigram, optimal = ladder(PROCESS, length)
+    uniform, unigram, optimal = baselines_of(PROCESS, length)
     assert uniform.best.nll == pytest.approx(np.log(3))
     assert abs(unigram.best.nll - np.log(2)) <= 4 * unigram.best.nll_stderr + 1e-6
     assert optimal.best == best

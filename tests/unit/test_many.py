@@ -21,9 +21,9 @@ from attnlab.comparisons.many import (
 from attnlab.comparisons.processes import Processes
 from attnlab.comparisons.recording import sparse_plan
 from attnlab.comparisons.summary import summarise
+from attnlab.configuration.cancellation import Stopped, listening
 from attnlab.configuration.options import OptionError
 from attnlab.generators import PROCESSES, TASKS, Markov
-from attnlab.generators.interruption import Stopped, listening
 from attnlab.models import ALL_MODELS, SOURCE_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.runs.library import Library, LibraryError

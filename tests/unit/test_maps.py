@@ -3,9 +3,11 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from attnlab import charts
+from attnlab.inspection import Comparison
 from attnlab.models import AttentionMap
 from attnlab.ui.inspect.cell_panel import contribution_table
 from attnlab.ui.inspect.prediction_panel import final_rows
@@ -14,7 +16,7 @@ from attnlab.ui.train.inside.shown import Choice
 from tests.unit.chart_drawing import as_svg, scene
 
 VALUES = np.array([[0.2, 0.0, 0.0], [0.1, 0.2, 0.0], [0.0, 0.1, 0.2]])
-LOOK = {"length": 3, "title": "share", "domain": (0, 0.3), "titles": ("key", "query")}
+LOOK = {"title": "share", "domain": (0, 0.3), "titles": ("key", "query")}
 ROWS = {"attends": VALUES[-1], "truth": VALUES[-1]}
 
 
@@ -26,15 +28,15 @@ def cells_of(drawing):
 
 @pytest.mark.parametrize("length", [1, 4, 10, 72])
 def test_maps_have_square_cells_and_fit_a_phone(length):
-    drawing = charts.map_chart(charts.map_table(np.eye(length)), **LOOK | {"length": length})
-    ((width, height),) = cells_of(drawing)
+    ((width, height),) = cells_of(charts.map_chart(np.eye(length), **LOOK))
     assert width == pytest.approx(height)
     assert 3 <= width <= 250 / length
 
 
 def test_a_circle_is_a_circle():
     turns = np.linspace(0, 2 * np.pi, 17)
-    table = charts.path_table(2 + np.cos(turns), np.sin(turns))
+    path = {"position": range(len(turns)), "x": 2 + np.cos(turns), "y": np.sin(turns)}
+    table = pd.DataFrame({**path, "name": ""})
     drawing = charts.path_chart(table, domain=(-1.0, 3.0), x_title="x", y_title="y")
     points = next(items for kind, items in scene(drawing) if kind == "symbol")
     across, up = (np.ptp([point[axis] for point in points]) for axis in "xy")
@@ -42,15 +44,12 @@ def test_a_circle_is_a_circle():
 
 
 def final_query():
-    return charts.final_query_chart(
-        charts.final_query_table(ROWS), rows=tuple(ROWS), symbols=tuple("abc"), most=0.3,
-        title="share",
-    )  # fmt: skip
+    return charts.final_query_chart(ROWS, symbols=tuple("abc"), most=0.3, title="share")
 
 
 def test_the_numbers_of_a_scale_are_those_of_its_colours():
     """Left to itself Vega rounds 0.15, the middle, to one digit."""
-    for drawing in (charts.map_chart(charts.map_table(VALUES), **LOOK), final_query()):
+    for drawing in (charts.map_chart(VALUES, **LOOK), final_query()):
         svg = as_svg(drawing.specification())
         assert [number for number in ("0", "0.15", "0.3") if f">{number}<" not in svg] == []
 
@@ -73,9 +72,8 @@ def test_the_truth_is_grey_and_what_is_learned_violet():
         channels = [int(number) for number in re.findall(r"\d+", colour)]
         return max(channels) - min(channels) < 30
 
-    table = charts.map_table(VALUES)
-    truth = colours(charts.map_chart(table, ramp=charts.TRUTHS, **LOOK))
-    learned = colours(charts.map_chart(table, **LOOK))
+    truth = colours(charts.map_chart(VALUES, ramp=charts.TRUTHS, **LOOK))
+    learned = colours(charts.map_chart(VALUES, **LOOK))
     assert truth
     assert all(map(is_grey, truth))
     assert not all(map(is_grey, learned))
@@ -87,11 +85,12 @@ def test_the_truth_is_grey_and_what_is_learned_violet():
 
 def test_cells_are_those_that_the_mask_has():
     seen = np.triu(np.ones((3, 3), dtype=bool))
-    table = charts.map_table(VALUES, seen=seen)
+    table = charts.map_chart(VALUES, seen=seen, **LOOK).tables["table"]
     assert list(zip(table["query"], table["key"], strict=True)) == [
         (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3),
     ]  # fmt: skip
-    alone = charts.map_table(VALUES[-1:], seen=seen[:1], first_query=3)
+    row = charts.map_chart(VALUES[-1:], seen=seen[:1], first_query=3, queries=(3,), **LOOK)
+    alone = row.tables["table"]
     assert list(alone["query"]) == [3, 3, 3]
     assert list(alone["value"]) == list(VALUES[-1])
 
@@ -112,7 +111,7 @@ def _heads(count):
 )
 def test_the_final_query_has_a_row_for_each_head_or_for_the_chosen_one(heads, names):
     view = View(shares=False, choice=Choice(0, 0, (2,)))
-    rows = final_rows((_heads(heads),), VALUES, 2 * VALUES, view)
+    rows = final_rows(Comparison((_heads(heads),), VALUES, VALUES, 2 * VALUES), view)
     assert list(rows) == [*names, "depends", "truth"]
     last = 2 if heads == 9 else heads - 1
     np.testing.assert_array_equal(rows[names[-1]], np.eye(3)[last])
@@ -121,7 +120,8 @@ def test_the_final_query_has_a_row_for_each_head_or_for_the_chosen_one(heads, na
 
 
 def test_shares_of_the_final_query_sum_to_one():
-    rows = final_rows((), VALUES, 0 * VALUES, View(shares=True, choice=Choice()))
+    found = Comparison((), VALUES, VALUES, 0 * VALUES)
+    rows = final_rows(found, View(shares=True, choice=Choice()))
     assert list(rows) == ["depends", "truth"]
     np.testing.assert_allclose(rows["depends"], [0, 1 / 3, 2 / 3])
     np.testing.assert_array_equal(rows["truth"], 0)
@@ -137,10 +137,8 @@ def test_contributions_are_centred_and_end_with_their_sum():
 
 def _days_named(length, *, width, height):
     """The labels of the rows and of the columns of a matrix that are seen."""
-    drawing = charts.matrix_chart(
-        charts.matrix_table(np.tri(length)), shape=(length, length), row_title="query",
-        column_title="key", domain=(0, 1), ramp=charts.SHARES, height=height,
-    )  # fmt: skip
+    matrix = charts.Matrix("shares", np.tri(length), "query", "key", shares=True)
+    drawing = charts.matrix_chart(matrix, height=height)
     return _cells_named(drawing, width=width)
 
 
@@ -165,9 +163,5 @@ def test_names_of_days_leave_out_every_other_one_where_they_would_touch():
 def test_the_first_cell_has_its_name_where_widths_are_no_whole_numbers(width):
     days = list(range(1, 14))
     assert _days_named(13, width=width, height=420) == (days, days)
-    matrix = charts.matrix_chart(
-        charts.matrix_table(np.zeros((2, 13))),
-        shape=(2, 13), row_title="", column_title="", domain=(0, 1),
-        ramp=charts.SHARES,
-    )  # fmt: skip
+    matrix = charts.matrix_chart(charts.Matrix("", np.zeros((2, 13)), "", "", shares=True))
     assert len(_cells_named(matrix, width=width)[1]) == 13

@@ -14,6 +14,7 @@ from attnlab.models import (
     WEIGHTS_BY_POSITION,
     AbstractModel,
     AttentionOptions,
+    CellPlace,
 )
 from attnlab.positions import POSITIONS
 from attnlab.testing import check_model
@@ -167,7 +168,8 @@ def test_a_model_agrees_with_a_forward_pass_in_float64(setting):
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", [*FIRST, PUBLISHED])
 def test_a_model_holds_the_laws(setting):
-    check_model(MODELS_IN_ALL_SETTINGS[setting], vocab=VOCAB, tokens=TOKENS)
+    options = MODELS_IN_ALL_SETTINGS[setting]
+    check_model(options, vocab=VOCAB, tokens=TOKENS, plain=setting in FIRST)
 
 
 @pytest.mark.slow
@@ -177,7 +179,7 @@ def test_the_arithmetic_of_a_cell_is_that_of_the_pattern(setting):
     tokens = jnp.array(TOKENS)
     for found in trace.attention:
         for head, query in ((0, 1), (len(found.pattern) - 1, LENGTH - 1)):
-            cell = model.cell(tokens, layer=found.layer, head=head, query=query, key=1)
+            cell = model.cell(tokens, CellPlace(found.layer, head, query, 1))
             if cell is None:
                 # A family need not take its cells apart; one that says it does has all of them.
                 assert type(model).cell is AbstractModel.cell
@@ -189,7 +191,7 @@ def test_the_arithmetic_of_a_cell_is_that_of_the_pattern(setting):
             np.testing.assert_array_equal(cell.unmasked, found.mask[query])
             np.testing.assert_allclose(cell.pattern, found.pattern[head, query], atol=1e-6)
     if not trace.attention:
-        assert model.cell(tokens, layer=0, head=0, query=1, key=1) is None
+        assert model.cell(tokens, CellPlace(0, 0, 1, 1)) is None
 
 
 @pytest.mark.parametrize("setting", [name for name in MODELS_IN_ALL_SETTINGS if "conv" in name])

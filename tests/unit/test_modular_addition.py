@@ -8,7 +8,7 @@ import pytest
 from attnlab.configuration.options import OptionError
 from attnlab.generators import ModularAddition
 from attnlab.inspection import fourier_circle, fourier_power
-from attnlab.optimum import ladder, optimum
+from attnlab.optimum import baselines_of, optimum
 from attnlab.training.experiment import Experiment, draw_data
 from attnlab.training.steps import Training
 
@@ -41,7 +41,7 @@ def test_the_sum_is_certain_and_without_the_numbers_it_is_uniform():
         [np.log(7), np.log(7), 0, 0], abs=1e-6
     )
     assert found.final.accuracy == pytest.approx(1)
-    below = {each.name: each.best.nll for each in ladder(ModularAddition(p=7), 3)}
+    below = {each.name: each.best.nll for each in baselines_of(ModularAddition(p=7), 3)}
     assert [below[name] for name in ("unigram", "order-1", "order-2")] == pytest.approx(
         [np.log(7)] * 3, abs=1e-6
     )

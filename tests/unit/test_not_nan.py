@@ -23,7 +23,7 @@ from attnlab.generators import (
     Markov,
     draw_many,
 )
-from attnlab.optimum import entropy_rate, ladder, optimum
+from attnlab.optimum import baselines_of, entropy_rate, optimum
 from attnlab.optimum.sequences import predictives
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import feasibility
@@ -89,7 +89,7 @@ def test_optimum_baselines_and_verdict_give_no_warning(kind):
     """Warnings are errors in all tests."""
     for process, length in at_bounds(kind):
         found = [*optimum(process, length, FEW).by_position, optimum(process, length, FEW).final]
-        found += [baseline.best for baseline in ladder(process, length, FEW)]
+        found += [baseline.best for baseline in baselines_of(process, length, FEW)]
         assert np.isfinite([(best.nll, best.accuracy) for best in found]).all(), process
         # A task may have too few sources to hold some out.
         with suppress(OptionError):

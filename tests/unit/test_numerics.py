@@ -31,10 +31,10 @@ from attnlab.models.generation import beam_search, generate
 from attnlab.models.inside import mean_trace, trace_of
 from attnlab.optimum import (
     agreement,
+    baselines_of,
     counted,
     dependence,
     frequencies,
-    ladder,
     next_token,
     optimum,
     sequence_log_prob,
@@ -138,7 +138,7 @@ COMPUTED = {
     "log_predictives": lambda: log_predictives(HIDDEN, jnp.asarray(MADE.test[0])),
     "optimum": lambda: dataclasses.astuple(optimum.__wrapped__(HIDDEN, 3)),
     "sampled optimum": lambda: dataclasses.astuple(optimum.__wrapped__(HIDDEN, 3, 1)),
-    "ladder": lambda: [dataclasses.astuple(r.best) for r in ladder.__wrapped__(HIDDEN, 3)],
+    "ladder": lambda: [dataclasses.astuple(r.best) for r in baselines_of.__wrapped__(HIDDEN, 3)],
     "dependence": lambda: vars(dependence.__wrapped__(HIDDEN, 3)),
     "frequencies": lambda: vars(frequencies.__wrapped__(HIDDEN, 3)),
     "agreement": lambda: vars(agreement.__wrapped__(HIDDEN, 3)),

@@ -23,8 +23,8 @@ def clock_of(differences):
 def test_a_chunk_is_as_long_as_its_time_allows():
     # Readings: begin, before and after each chunk of 10 steps that took 0.1 s.
     pace = Pace(0, clock_of([0.0, 0.0, 0.1, 0.0]))
-    pace.begin()
-    pace.stepped(10)
+    pace.begin_chunk()
+    pace.end_chunk(10)
     assert pace.chunk == 7
     assert pace.steps_per_second(10) == pytest.approx(100.0)
 
@@ -33,12 +33,12 @@ def test_a_limit_is_kept_by_waiting_and_a_look_comes_before_the_wait():
     # Readings: made; begin; before and after a chunk; rest; the look; rest.
     pace = Pace(0, clock_of([0.0, 1.0, 0.1, 0.0, 0.0, 0.2, 0.0]))
     pace.limit = 1.0
-    pace.begin()
-    pace.stepped(1)
+    pace.begin_chunk()
+    pace.end_chunk(1)
     assert pace.chunk == 1
-    assert pace.look_is_due()
+    assert pace.evaluation_is_due()
     assert pace.rest() == 0.0
-    pace.looked()
+    pace.end_evaluation()
     # The step began 0.1 s before it was done; the look took what is left out here.
     assert 0.0 < pace.rest() <= 0.9
 
@@ -47,8 +47,8 @@ def test_a_limit_is_kept_by_waiting_and_a_look_comes_before_the_wait():
 def test_a_limited_run_is_seen_often(limit, chunk):
     pace = Pace(0, clock_of([0.0, 0.0, 0.15]))
     pace.limit = limit
-    pace.begin()
-    pace.stepped(CHUNK_CAPACITY)
+    pace.begin_chunk()
+    pace.end_chunk(CHUNK_CAPACITY)
     assert pace.chunk == chunk
 
 
@@ -58,12 +58,12 @@ def test_a_limited_run_is_seen_often(limit, chunk):
 def test_no_clock_can_break_it(differences):
     pace, step = Pace(0, clock_of(differences)), 0
     for _ in range(10):
-        pace.begin()
-        pace.stepped(pace.chunk)
+        pace.begin_chunk()
+        pace.end_chunk(pace.chunk)
         step += pace.chunk
         assert 1 <= pace.chunk <= CHUNK_CAPACITY
-        if pace.look_is_due():
-            pace.looked()
+        if pace.evaluation_is_due():
+            pace.end_evaluation()
         speed = pace.steps_per_second(step)
         assert math.isfinite(speed)
         assert speed >= 0
@@ -72,8 +72,8 @@ def test_no_clock_can_break_it(differences):
 def test_a_chunk_that_seemed_to_take_hours_does_not_slow_the_next_ones_for_ever():
     pace = Pace(0, clock_of([0.0, 0.0, HOUR, 0.0, *([0.0, 0.001, 0.0] * 20)]))
     for _ in range(12):
-        pace.begin()
-        pace.stepped(pace.chunk)
+        pace.begin_chunk()
+        pace.end_chunk(pace.chunk)
     assert pace.chunk > 50
 
 

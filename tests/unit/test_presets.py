@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from attnlab.comparisons.published import part_named, shipped, shipped_results
-from attnlab.comparisons.verdicts import rows_of
+from attnlab.comparisons.shipped import shipped
+from attnlab.known_results.blog_post import part_named
+from attnlab.known_results.post_verdicts import rows_of
 from attnlab.optimum import optimum
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
@@ -53,7 +54,8 @@ def test_a_solved_process_is_learned_to_its_ceiling():
 @pytest.mark.parametrize("name", ["dotmod-4-minibatch", "dotmod-7-positions"])
 def test_a_switch_comes_to_what_is_shipped(name):
     experiment = PRESETS[name].experiment
-    (before,) = [result for result in shipped().results if result.experiment == experiment]
+    results = shipped("blog-post").results
+    (before,) = [result for result in results if result.experiment == experiment]
     *_, found = _tests(name)
     # Another processor rounds otherwise, and a long training goes another way then.
     assert abs(found.accuracy - before.evaluation.accuracy) < 0.03
@@ -61,8 +63,9 @@ def test_a_switch_comes_to_what_is_shipped(name):
 
 @pytest.mark.parametrize("process", SWITCHED)
 def test_descriptions_have_the_accuracies_that_are_shipped(process):
+    stored = shipped("blog-post")
     part = part_named("ladder", [process])
-    rows = rows_of(part, shipped_results(part), references=shipped().references_of)
+    rows = rows_of(part, stored.results, references=stored.references_of)
     for before, after in itertools.pairwise(rows):
         found = re.findall(r": ([\d.]+) without it, ([\d.]+) with it", _description(after.model))
         means = [f"{row.row.accuracy.mean:.3f}" for row in (before, after)]

@@ -25,17 +25,13 @@ from attnlab.inspection import (
     prepare_probes,
     probe,
     probe_all_sites,
-    probe_beliefs,
+    probe_sites,
     score,
     steer,
     untrained_belief_r2,
 )
 from attnlab.inspection.belief_gap import on_simplex
-from attnlab.inspection.belief_probes import (
-    NEXT_TOKEN,
-    SHUFFLED,
-    sequences_for,
-)
+from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, sequences_for
 from attnlab.inspection.predictions import probs_by_query
 from attnlab.models import Edit, GRUOptions, LinearOptions, TransformerOptions, edited
 from attnlab.training.experiment import Experiment, build_model, prepare
@@ -129,19 +125,19 @@ def test_the_nearest_distribution():
 @pytest.mark.slow
 def test_controls_show_what_an_untrained_model_already_gives():
     experiment = Experiment(generator=RandomRandomXor(), length=6, model=SMALL)
-    found = probe_beliefs(experiment, build_model(experiment), size=300)
-    assert [each.site for each in found.sites] == ["embedding", "attention.0", "mlp.0", "final"]
-    for each in found.sites:
+    setup, model = prepare_probes(experiment, size=300), build_model(experiment)
+    sites = probe_sites(setup, model)
+    assert [each.site for each in sites] == ["embedding", "attention.0", "mlp.0", "final"]
+    for each in sites:
         assert each.trained.score == each.untrained
-    assert found.all_sites.score == found.untrained_all_sites
     # After a random bit the belief says more than the next token, which is random, too.
-    assert 0.1 < found.controls[NEXT_TOKEN].r2 < 0.5
-    assert found.controls[SHUFFLED].r2 < 0.05
-    assert found.all_sites.score.r2 >= max(each.untrained.r2 for each in found.sites) - 0.02
+    assert 0.1 < setup.controls[NEXT_TOKEN].r2 < 0.5
+    assert setup.controls[SHUFFLED].r2 < 0.05
+    whole = probe_all_sites(setup, model).score
+    assert whole.r2 >= max(each.untrained.r2 for each in sites) - 0.02
     # The next-token distribution of `mess3` gives the belief.
-    twin = Experiment(generator=Mess3(), length=6, model=SMALL)
-    found = probe_beliefs(twin, build_model(twin), size=300)
-    assert found.controls[NEXT_TOKEN].r2 == pytest.approx(1, abs=1e-6)
+    twin = prepare_probes(Experiment(generator=Mess3(), length=6, model=SMALL), size=300)
+    assert twin.controls[NEXT_TOKEN].r2 == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -156,12 +152,12 @@ def test_no_probe_of_the_hidden_state_beats_the_exact_belief():
     ]  # fmt: skip
     process = HiddenChain(symbols="a b", table=tuple(map(tuple, rows)))
     experiment = Experiment(generator=process, length=6, model=SMALL)
-    found = probe_beliefs(experiment, build_model(experiment), target="hidden state", size=1_000)
-    best = found.controls["exact belief"]
+    setup = prepare_probes(experiment, "hidden state", size=1_000)
+    best = setup.controls["exact belief"]
     beliefs = belief_data(process, 6, size=4_000).beliefs[..., 0]
     # E[(y - b)²] = E[b (1 - b)], and y has the variance 1/4.
     assert best.low <= 1 - 4 * (beliefs * (1 - beliefs)).mean() <= best.high
-    assert found.all_sites.score.r2 <= best.r2 + 0.01
+    assert probe_all_sites(setup, build_model(experiment)).score.r2 <= best.r2 + 0.01
 
 
 @pytest.mark.slow
@@ -170,9 +166,12 @@ def test_one_number_by_which_runs_are_compared():
     setup = prepare(experiment)
     # The same activations after every past say nothing.
     constant = edited(setup.state.model, Edit(site="final", value=np.ones((4, 4))))
-    assert belief_r2(constant, setup) == pytest.approx(0, abs=0.01)
+    at_end = present(belief_r2(constant, setup))
+    assert abs(at_end.value) < 0.01 > at_end.stderr > 0
     at_embedding = present(measure_of("belief_r2:embedding"))
-    assert at_embedding.of(constant, setup) == belief_r2(constant, setup, "embedding") > 0.3
+    found = present(belief_r2(constant, setup, "embedding"))
+    assert at_embedding.of(constant, setup) == found
+    assert found.value > 0.3
     assert belief_r2(constant, setup, "state") is None
     # Before training, both are the same.
     assert belief_r2(setup.state.model, setup) == untrained_belief_r2(setup.state.model, setup)
@@ -183,6 +182,15 @@ def test_one_number_by_which_runs_are_compared():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_run_is_probed_with_the_sequences_of_its_own_seed(seed):
+    experiment = Experiment(generator=Mess3(), length=4, model=SMALL, seed=seed)
+    setup = prepare(experiment)
+    *_, last = probe_sites(prepare_probes(experiment), setup.state.model)
+    found = belief_r2(setup.state.model, setup)
+    assert present(found).value == pytest.approx(last.trained.score.r2, abs=1e-9)
+
+
 @pytest.mark.slow
 def test_pasts_that_were_fitted_are_known():
     experiment = Experiment(generator=Mess3(), length=6, model=GRUOptions(hidden_size=2))
@@ -201,7 +209,8 @@ def test_pasts_that_were_fitted_are_known():
 @pytest.mark.parametrize("target", ["next token", "last token"])
 def test_other_targets(target):
     experiment = Experiment(generator=HiddenMarkov(), length=5, model=GRUOptions(hidden_size=8))
-    (site,) = probe_beliefs(experiment, build_model(experiment), target=target, size=200).sites
+    setup = prepare_probes(experiment, target, size=200)
+    (site,) = probe_sites(setup, build_model(experiment))
     assert site.site == "state"
     assert site.trained.score.r2 > 0.5
 
@@ -210,17 +219,17 @@ def test_other_targets(target):
 def test_what_cannot_be_probed_is_refused():
     no_beliefs = Experiment(generator=Markov(), model=SMALL)
     with pytest.raises(OptionError, match="`process` is 'markov': it has no hidden states"):
-        probe_beliefs(no_beliefs, build_model(no_beliefs))
+        prepare_probes(no_beliefs)
     one_state = HiddenChain(symbols="a b", initial=(1.0,), table=((0.5, 0.5),))
     with pytest.raises(OptionError, match="or only one"):
         belief_data(one_state, 5)
-    no_sites = Experiment(generator=Mess3(), model=LinearOptions())
     with pytest.raises(OptionError, match="`model` is 'linear'"):
-        probe_beliefs(no_sites, build_model(no_sites))
+        prepare_probes(Experiment(generator=Mess3(), model=LinearOptions()))
+    mess3 = Experiment(generator=Mess3(), model=SMALL)
     with pytest.raises(OptionError, match="`target` is 'beliefs'"):
-        prepare_probes(Experiment(generator=Mess3(), model=SMALL), "beliefs", size=10)
+        prepare_probes(mess3, "beliefs", size=10)
     with pytest.raises(OptionError, match="`size` is 10: too few sequences"):
-        prepare_probes(Experiment(generator=Mess3(), model=SMALL), size=10)
+        prepare_probes(mess3, size=10)
     many = Experiment(generator=ProductChain("parentheses", "rrxor"), model=SMALL)
     states = len(many.generator.hidden_states)
     with pytest.raises(
@@ -229,9 +238,9 @@ def test_what_cannot_be_probed_is_refused():
         prepare_probes(many, size=states)
     with pytest.raises(OptionError, match="`target` is 'hidden state': the process 'hmm'"):
         prepare_probes(Experiment(generator=HiddenMarkov(), model=SMALL), "hidden state")
-    sees_all = dataclasses.replace(SMALL, mask="none")
+    sees_all = dataclasses.replace(mess3, model=dataclasses.replace(SMALL, mask="none"))
     with pytest.raises(OptionError, match="`mask` is 'none': its positions see later tokens"):
-        prepare_probes(Experiment(generator=Mess3(), model=sees_all))
+        prepare_probes(sees_all)
 
 
 def untrained(process=None):

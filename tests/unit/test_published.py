@@ -11,22 +11,17 @@ import pytest
 from scipy import stats
 
 from attnlab.comparisons.grid import Setting
-from attnlab.comparisons.published import (
+from attnlab.comparisons.shipped import Made, Shipped, from_text, shipped
+from attnlab.comparisons.summary import References, Row, references_of, summarise
+from attnlab.known_results.blog_post import (
     FAMILIES,
     PARTS,
     PROCESSES,
     PUBLISHED,
-    Made,
     Published,
-    Shipped,
-    from_text,
     part_named,
-    runs_of,
-    shipped,
-    shipped_results,
 )
-from attnlab.comparisons.summary import References, Row, references_of, summarise
-from attnlab.comparisons.verdicts import (
+from attnlab.known_results.post_verdicts import (
     disagrees,
     rows_of,
     standard_errors_off,
@@ -38,7 +33,7 @@ from attnlab.runs.differences import identity_of
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import PRESETS
 from tests.unit.made_up_results import SHORT, all_finished, finished
-from tools.published import to_text
+from tools.studies import all_studies, to_text
 
 # Ceiling 0.9, the commonest token 0.4, and a linear predictor between them.
 KNOWN = References(Best(0.3, 0.9), Best(1.1, 1 / 3), Best(1.0, 0.4), Best(0.6, 0.7))
@@ -215,7 +210,7 @@ def test_ladders_of_two_processes_do_not_meet():
 def test_only_the_seeds_that_are_asked_for_count_and_strangers_do_not():
     part = part_named("table", ["markov"])
     results = [*results_of(part, lambda *_: 0.5, seeds=4), *all_finished(SHORT, [1.0])]
-    rows = rows_of(part, results, seeds=2, references=known)
+    rows = rows_of(dataclasses.replace(part, seeds=2), results, references=known)
     assert [len(row.row.results) for row in rows] == [2, 2]
 
 
@@ -231,16 +226,17 @@ def test_the_linear_model_is_paired_with_attention_by_process():
 
 def test_what_is_shipped_is_read_back():
     part = part_named("table", ["markov"])
-    failed = RunSummary(
-        dataclasses.replace(part.settings[0].experiment, seed=7), "failed", reason="It diverged."
-    )
-    results = (*results_of(part, lambda place, seed: 0.5 + 0.01 * place * seed), failed)
+    experiment = part.settings[0].experiment
+    failed = RunSummary(dataclasses.replace(experiment, seed=7), "failed", reason="It diverged.")
+    measured = finished(SHORT, 1.0, exact_match=0.25, metrics={"own": ((3, 0.5), (9, 0.75))})
+    results = (*results_of(part, lambda place, seed: 0.5 + 0.01 * place * seed), failed, measured)
     made = Made("2026-11-24", "0.1.0", "0.10.1", "2 cores of x86_64")
-    record = Shipped(made, {"table": 3}, results, {"markov": KNOWN})
+    record = Shipped(made, results, 1.5, {(experiment.generator, experiment.length): KNOWN})
     back = from_text(to_text(record))
-    assert back.made == made
-    assert back.references == {"markov": KNOWN}
+    assert (back.made, back.minutes, back.references) == (made, 1.5, record.references)
     assert sorted(map(_told, back.results)) == sorted(map(_told, results))
+    (own,) = [each for each in back.results if each.metrics]
+    assert (own.exact_match, own.metrics["own"][-1][1]) == (0.25, 0.75)
 
 
 def _told(result):
@@ -248,21 +244,30 @@ def _told(result):
 
 
 @pytest.mark.slow
-def test_what_is_shipped_has_every_run_of_every_part():
+@pytest.mark.parametrize("name", all_studies())
+def test_what_is_shipped_has_every_run_of_every_study(name):
     # An experiment that has changed since is not among them: make the file again.
-    for part in PARTS.values():
-        runs = {identity_of(run) for run in runs_of(part, shipped().seeds[part.name])}
-        assert {identity_of(result.experiment) for result in shipped_results(part)} == runs
-    assert set(shipped().references) == set(PROCESSES)
+    runs = {identity_of(run) for study in all_studies()[name] for run in study.runs}
+    assert {identity_of(result.experiment) for result in shipped(name).results} == runs
+
+
+def test_every_row_of_the_post_has_a_verdict():
+    assert len(shipped("blog-post").references) == len(PROCESSES)
     assert all(row.verdict for part in PARTS.values() for row in shipped_rows(part))
 
 
 def shipped_rows(part):
-    return rows_of(part, shipped_results(part), references=shipped().references_of)
+    stored = shipped("blog-post")
+    return rows_of(part, stored.results, references=stored.references_of)
+
+
+def shipped_references(process):
+    experiment = part_named("table", [process]).settings[0].experiment
+    return shipped("blog-post").references_of(experiment)
 
 
 def test_what_the_page_says_of_the_processes_holds():
-    known = shipped().references
+    known = {name: shipped_references(name) for name in PROCESSES}
     left = {name: each.best.accuracy - each.linear.accuracy for name, each in known.items()}
     # On these a linear predictor is as accurate as any, on the others far from it.
     assert all(abs(left[name]) < 1e-6 for name in ("markov", "ndays10", "ndays15"))
@@ -312,6 +317,6 @@ def test_the_references_that_are_shipped_come_out_again():
     experiment = part_named("table", ["markov"]).settings[0].experiment
     known = references_of(experiment.generator, experiment.length)
     for name in ("best", "majority", "linear"):
-        then = getattr(shipped().references["markov"], name)
+        then = getattr(shipped_references("markov"), name)
         assert getattr(known, name).accuracy == pytest.approx(then.accuracy, abs=1e-5)
         assert getattr(known, name).nll == pytest.approx(then.nll, abs=1e-5)

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Custom, Markov, sample
-from attnlab.optimum import Best, Optimum, counted, dependence, ladder, optimum, token_marginals
+from attnlab.optimum import (
+    Best,
+    Optimum,
+    baselines_of,
+    counted,
+    dependence,
+    optimum,
+    token_marginals,
+)
 from attnlab.optimum.best import best_from_sampled_groups
 from attnlab.optimum.sequences import sampled_sequences
 from attnlab.training.experiment import Experiment, prepare
@@ -41,7 +49,7 @@ def figures(name):
     return sampled(
         lambda: Figures(
             optimum(generator, length),
-            {rung.name: rung.best for rung in ladder(generator, length)},
+            {rung.name: rung.best for rung in baselines_of(generator, length)},
             dependence(generator, length),
             token_marginals(generator, length),
         )
@@ -200,7 +208,7 @@ def test_orders_that_a_sample_cannot_fill_are_left_out(monkeypatch):
     monkeypatch.setattr(module, "best_linear", lambda *_: Best(nll=1.0, accuracy=0.5))
     table = (np.eye(6) * 0.4 + 0.1).tolist()
     generator = Custom(symbols="a b c d e f", table=tuple(map(tuple, table)))
-    rungs = sampled(lambda: ladder(generator, 4))
+    rungs = sampled(lambda: baselines_of(generator, 4))
     # 6^4 contexts would have 15 of 20,000 sequences each.
     orders = [rung.name for rung in rungs if rung.name.startswith("order")]
     assert orders == ["order-1", "order-2", "order-3"]

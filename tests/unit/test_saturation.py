@@ -112,6 +112,10 @@ def test_figures_against_the_jacobian_itself(scores):
     singular = np.linalg.svd(np.asarray(jacobian, np.float64), compute_uv=False)
     # The sum of the singular values; single precision passes a few 1e-7 on to each.
     assert found.jacobian == pytest.approx(singular.sum(), abs=5e-6)
+    # The bound on the page, which a uniform pattern reaches.
+    assert singular.sum() <= 1 - 1 / scores.size + 5e-6
+    even = np.linalg.svd(np.eye(5) / 5 - 1 / 25, compute_uv=False)
+    assert even.sum() == pytest.approx(1 - 1 / scores.size)
     exact = np.exp(np.asarray(scores, np.float64) - float(scores.max()))
     exact /= exact.sum()
     np.testing.assert_allclose(pattern, exact, atol=1e-6)

@@ -6,8 +6,7 @@ import pytest
 
 import attnlab.training.loop
 from attnlab.live.jobs import WorkQueue
-from attnlab.live.progress import Autosave, RunProgress
-from attnlab.live.shared_runs import SharedRuns
+from attnlab.live.progress import Autosave, RunProgress, SharedRuns
 from attnlab.runs.history import empty_history
 from tests.unit.live_runs import (
     LONG,

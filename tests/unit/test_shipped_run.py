@@ -38,7 +38,7 @@ def test_the_model_of_cards_sorts_nearly_all_hands_of_its_test():
     found = check_targets(
         run.experiment.generator, run.state.model, jnp.asarray(prepare(run.experiment).test)
     )
-    assert found.exact_match > 0.99
+    assert found.exact_match.value > 0.99
     _, test = run.history.tests[-1]
     assert found.tokens.nll.mean() == pytest.approx(test.nll, abs=1e-4)
     assert run.history.checkpoints[0][0] == 0

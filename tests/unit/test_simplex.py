@@ -9,13 +9,12 @@ import pytest
 from PIL import Image
 
 from attnlab.charts import (
-    belief_colours,
     belief_table,
     corner_table,
-    plane_of,
     simplex_address,
     simplex_chart,
 )
+from attnlab.inspection.belief_planes import belief_colours, plane_of
 from tests.unit.chart_drawing import as_svg
 
 CORNERS = np.eye(3)[None]

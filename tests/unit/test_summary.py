@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from attnlab.comparisons.grid import Grid, Setting, experiments_of, settings_of
+from attnlab.comparisons.grid import Grid, Setting, settings_of, study_of
 from attnlab.comparisons.intervals import student_interval, wilson_interval
 from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import (
@@ -273,12 +273,12 @@ def test_a_record_has_every_seed_and_what_speaks_against_its_interval():
 
 def rows_of_grid():
     settings = settings_of(GRID)
-    attention, _, linear = settings
+    *attention, _, failed, _ = study_of(GRID).runs
     results = [
         finished(run, 1.0 + 0.01 * run.seed, seed=run.seed, seconds=2.0, parameters=30)
-        for run in experiments_of(attention, GRID)
+        for run in attention
     ]
-    failed = experiments_of(linear, GRID)[1]
+    linear = settings[-1]
     results += [finished(linear.experiment, 1.05, seconds=1.0, parameters=15)]
     results += [RunSummary(failed, "failed", reason="the disk, which is full")]
     return summarise(results, settings)

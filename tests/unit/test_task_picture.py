@@ -1,4 +1,4 @@
-"""The rule of a process in one sentence, against computed values, and the picture of the task."""
+"""The rule of a process in one sentence, against computed values, and the shown sequence."""
 
 import re
 
@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from attnlab.film.sequence import likely_tokens, shown_sequence, true_probs
 from attnlab.generators import (
     PROCESSES,
     Cards,
@@ -27,7 +28,6 @@ from attnlab.models import TransformerOptions
 from attnlab.optimum import dependence, informative_positions
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.steps import Training
-from attnlab.ui.train.task import Picture, picture_html, picture_of, true_probs
 
 _MOST_WORDS = 22
 
@@ -117,33 +117,31 @@ def test_the_truth_beside_the_picture_is_the_row_of_the_table():
 
 
 @pytest.mark.slow
-def test_a_picture_has_the_tokens_before_the_question_and_both_distributions():
+def test_both_distributions_are_of_the_token_after_the_sequence():
     experiment = Experiment(generator=Markov(), model=TransformerOptions(), length=4)
     setup = prepare(experiment)
     tokens = np.asarray(setup.probes[0])
-    picture = picture_of(
-        experiment, tokens, {4}, setup.state.model, true_probs(Markov(), tuple(tokens.tolist()))
-    )
-    symbols = Markov.vocabulary.symbols
-    assert picture.symbols == tuple(symbols[token] for token in tokens)
-    assert (picture.marked, picture.number, picture.goes_on) == ({4}, 5, False)
-    true = [each for *_, each in picture.chances]
-    assert true == sorted(true, reverse=True)
-    assert sum(true) == pytest.approx(1, abs=1e-6)
-    assert sum(model for _, model, _ in picture.chances) == pytest.approx(1, abs=1e-6)
+    shown = shown_sequence(experiment, tokens, {4})
+    assert (shown.seen, shown.marked, shown.number, shown.query) == (4, (4,), 5, 3)
+    learned = shown.probs(experiment, setup.state.model)
+    logits, _ = setup.state.model(jnp.asarray(tokens), jnp.array([3]))
+    np.testing.assert_allclose(learned, jax.nn.softmax(logits[0]), atol=1e-6)
+    true = true_probs(Markov(), tuple(tokens.tolist()))[shown.seen]
+    likely = [true[token] for token in likely_tokens(true, 3)]
+    assert likely == sorted(likely, reverse=True)
 
 
-def test_the_picture_of_a_task_asks_for_its_first_target_token():
+def test_a_task_asks_for_its_first_target_token():
     process = Reverse(source_length=7)
     experiment = Experiment(
         generator=process, model=TransformerOptions(), length=13, training=Training(loss="next")
     )
     tokens = np.array([0, 1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1])
-    true = true_probs(process, tuple(tokens.tolist()))
-    picture = picture_of(experiment, tokens, set(), None, true)
-    assert picture.symbols == tuple("abcdefg")
-    assert (picture.marked, picture.number, picture.goes_on) == ({7}, 1, True)
-    assert picture.chances == [("g", None, 1.0)]
+    shown = shown_sequence(experiment, tokens, set())
+    assert (shown.seen, shown.marked, shown.number) == (7, (7,), 1)
+    true = true_probs(process, tuple(tokens.tolist()))[shown.seen]
+    assert likely_tokens(true, 5) == [6]
+    assert true[6] == 1
 
 
 def test_the_marks_are_those_of_the_sequence_where_each_has_sources_of_its_own():
@@ -151,36 +149,21 @@ def test_the_marks_are_those_of_the_sequence_where_each_has_sources_of_its_own()
     experiment = Experiment(generator=process, model=TransformerOptions(), length=5)
     # The last letter also stands at position 2, or at 1; the answer is copied from the next one.
     for tokens, source in (([0, 3, 1, 2, 3], 3), ([3, 0, 1, 2, 3], 2)):
-        assert picture_of(experiment, np.array(tokens), {1, 4}, None, None).marked == {source}
+        assert shown_sequence(experiment, np.array(tokens), {1, 4}).marked == (source,)
 
 
 @pytest.mark.slow
-def test_the_picture_asks_for_the_last_answer_not_for_what_is_not_tested():
+def test_the_last_answer_is_asked_for_not_what_is_not_tested():
     process = RecallPairs(pairs=2).at_length(15)
     experiment = Experiment(
         generator=process, model=TransformerOptions(), length=15, training=Training(loss="next")
     )
     for tokens in np.asarray(sample(process, key=jax.random.key(3), size=8, length=16)):
         true = true_probs(process, tuple(tokens[:-1].tolist()))
-        picture = picture_of(experiment, tokens[:-1], set(), None, true)
-        ((answer, _, chance),) = picture.chances
-        (source,) = picture.marked
-        assert (chance, answer) == (1.0, picture.symbols[source - 1])
+        shown = shown_sequence(experiment, tokens[:-1], set())
+        (answer,) = likely_tokens(true[shown.seen], 5)
+        (source,) = shown.marked
+        assert (true[shown.seen][answer], answer) == (1.0, tokens[source - 1])
         assert source <= 4
         # The key before the answer is the key before its source.
-        assert picture.symbols[-1] == picture.symbols[source - 2]
-
-
-def test_a_long_sequence_is_cut_but_keeps_what_is_marked():
-    picture = Picture(("a",) * 40, {17, 30}, 41, goes_on=False, chances=())
-    shown = re.findall(r'class="place">(\d+)<', picture_html(picture, word="day", dark=False))
-    assert {"17", "30", "41", "40", "1"} <= set(shown)
-    assert len(shown) <= 12
-
-
-def test_symbols_of_the_user_are_text_in_the_picture():
-    symbol = "<img src=x onerror=alert(1)>"
-    picture = Picture((symbol,), {1}, 2, goes_on=False, chances=((symbol, 0.5, 0.5),))
-    made = picture_html(picture, word="day", dark=True)
-    assert "<img" not in made
-    assert "&lt;img" in made
+        assert tokens[shown.seen - 1] == tokens[source - 2]

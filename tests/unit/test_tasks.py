@@ -20,14 +20,14 @@ from attnlab.generators import (
     Shift,
     Sort,
     is_source,
-    log_predictives,
     sample,
     true_dependence,
 )
 from attnlab.models import EncoderDecoderOptions, LinearOptions, TransformerOptions
-from attnlab.optimum import dependence, frequencies, ladder, optimum
+from attnlab.optimum import baselines_of, dependence, frequencies, optimum
 from attnlab.runs.links import from_query, to_query
 from attnlab.runs.option_texts import read_experiment
+from attnlab.testing import check_process
 from attnlab.training.experiment import PROBES, Experiment, from_json, prepare, to_json
 from attnlab.training.shares import share_in_training
 from attnlab.training.steps import Training
@@ -57,16 +57,9 @@ def test_every_task_has_a_case():
 
 
 @every_case
-def test_every_prediction_agrees_with_enumeration(name):
-    case, law = CASES[name], joint_of(CASES[name])
-    tokens = np.array(np.nonzero(law)).T
-    found = np.asarray(jax.vmap(lambda row: log_predictives(case.task, row))(jnp.asarray(tokens)))
-    for seen, (_, expected) in enumerate(predictive_rows(law)):
-        rows = expected[tuple(tokens[:, :seen].T)] if seen else expected[None]
-        np.testing.assert_allclose(
-            np.exp(found[:, seen], dtype=np.float64), np.broadcast_to(rows, found[:, seen].shape),
-            atol=2e-6,
-        )  # fmt: skip
+def test_a_task_holds_the_laws_and_agrees_with_enumeration(name):
+    case = CASES[name]
+    check_process(case.task, joint=lambda length: joint_of(case), draws=20_000, plain=False)
 
 
 @every_case
@@ -82,7 +75,7 @@ def test_floor_and_ceiling_agree_with_enumeration(name):
         assert found.accuracy == pytest.approx(np.nansum(came * rows.max(axis=-1)))
     assert best.exact
     assert best.final.nll == pytest.approx(task.floor())
-    unigram = ladder(task, task.own_length())[1].best
+    unigram = baselines_of(task, task.own_length())[1].best
     pooled = sum(
         joint_of(CASES[name]).sum(
             axis=tuple(axis for axis in range(2 * task.source_length) if axis != place)
@@ -98,22 +91,6 @@ def test_sources_and_targets_are_counted(name):
     sources = sources_of(case)
     assert case.task.sources() == len(sources)
     assert case.task.targets() == len({target_of(case, source) for source in sources})
-
-
-@every_case
-def test_sequences_are_drawn_by_their_law(name):
-    law, task = joint_of(CASES[name]), CASES[name].task
-    drawn = np.asarray(sample(task, key=jr.key(5), size=20_000, length=task.own_length() + 1))
-    counts = np.zeros(law.shape)
-    np.add.at(counts, tuple(drawn.T), 1)
-    assert counts[law == 0].sum() == 0
-    expected = len(drawn) * law[law > 0]
-    few = expected < 25
-    seen, hoped = counts[law > 0], expected
-    seen = np.append(seen[~few], seen[few].sum())
-    hoped = np.append(hoped[~few], hoped[few].sum())
-    spread = np.sqrt(hoped * (1 - hoped / len(drawn)))
-    assert (np.abs(seen - hoped) <= SIGMAS * spread + 1).all()
 
 
 @every_case

@@ -19,8 +19,8 @@ from attnlab.runs.library.summary import (
     summary_in,
     to_summary,
 )
-from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.run_summary import RunSummary
+from attnlab.runs.storage import RunFileError
 
 MOST_RUNS = 100_000
 MOST_ARCHIVE_BYTES = 8_000_000_000

@@ -1,7 +1,6 @@
 """The library of runs: stores results, finds them and lists them."""
 
 import dataclasses
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from attnlab.configuration.records import check_registered
 from attnlab.configuration.visible_text import visible
 from attnlab.runs.history import current_versions
 from attnlab.runs.library.archive import TakenIn, archive_of, read_archive
-from attnlab.runs.library.files import Change, Files, LibraryError
+from attnlab.runs.library.files import Files, LibraryError
 from attnlab.runs.library.query import Choices, Head, Query, choices_of, head_of, like, matching
 from attnlab.runs.library.summary import (
     check_model,
@@ -38,6 +37,7 @@ BIN_DAYS = 30
 # Far longer than writing a file and putting it into its place takes.
 _LEFTOVER = timedelta(hours=1)
 _MOST_CHARACTERS = 60
+_Record = Mapping[str, Any]
 
 
 class Problem(NamedTuple):
@@ -79,134 +79,16 @@ class Library:
         self._files = Files(None if folder is None else Path(folder), patience=patience)
         self._heads: dict[int, Head] = {}
         self._problems: dict[int, str] = {}
-        self._tidy_up()
-
-    def _tidy_up(self) -> None:
-        """Delete what was in the bin too long, and leftovers; skip it if read-only or busy."""
+        # Skipped if the library is read-only, or another program writes to it.
         with suppress(LibraryError):
             self._files.check_writable()
-            self._purge(self._clock() - timedelta(days=BIN_DAYS))
-            models = {head.file for head in self._refreshed() if head.file is not None}
+            self._empty_bin(clock() - timedelta(days=BIN_DAYS))
+            models = {head.file for head in self._read_heads() if head.file is not None}
             # A summary that cannot be read may name any model.
-            self._files.delete_leftovers(
-                None if self._problems else models, before=self._clock() - _LEFTOVER
-            )
+            needed = None if self._problems else models
+            self._files.delete_leftovers(needed, before=clock() - _LEFTOVER)
         # Each is reported where it is listed.
         self._problems.clear()
-
-    def _refreshed(self) -> list[Head]:
-        """Return the heads of all summaries, of which only changed files are read."""
-        known, heads = self._heads, {}
-        for number, stamp in self._files.stamps().items():
-            head = known.get(number)
-            if head is None or head.stamp != stamp:
-                head = head_of(number, stamp, self._record(number) or {})
-            heads[number] = head
-        self._heads = heads
-        return list(heads.values())
-
-    def _record(self, number: int) -> dict[str, Any] | None:
-        """Return the summary of a run; None if it is missing or, with a problem, damaged."""
-        try:
-            return from_summary(self._files.read(_name(number)))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            return self._has_problem(number, error)
-
-    def _entry(self, number: int, record: Mapping[str, Any] | None) -> RunSummary | None:
-        if record is None:
-            return None
-        try:
-            entry = summary_in(record, number)
-        except ValueError as error:
-            return self._has_problem(number, error)
-        self._problems.pop(number, None)
-        return entry
-
-    def _has_problem(self, number: int, error: Exception) -> None:
-        why = f"{error.strerror}." if isinstance(error, OSError) else error
-        self._problems[number] = (
-            f"Run {number} cannot be read. {why} Its file {_name(number)} is damaged, or of "
-            "another version of attnlab. Update attnlab, or delete it."
-        )
-
-    def _model_of(self, record: Mapping[str, Any]) -> bytes:
-        """Return the bytes of a run's model; raise `RunFileError` if it is missing."""
-        try:
-            return self._files.read(record["file"])
-        except OSError as error:
-            is_missing = isinstance(error, FileNotFoundError)
-            file = visible(str(record["file"])[:_MOST_CHARACTERS])
-            problem = "is missing" if is_missing else "is not a regular file"
-            raise RunFileError(f"Its file {file} {problem}.") from error
-
-    @contextmanager
-    def _changing(
-        self, action: str, *, durable: bool = True, limited: bool = False
-    ) -> Iterator[Change]:
-        """Yield a change of files, of which all or nothing takes effect.
-
-        Raises `LibraryError`, which names the `action`, if it cannot be written, or is `limited`
-        and exceeds `most_bytes`.
-        """
-        with self._files.writing():
-            room = math.inf
-            if limited and self._most_bytes is not None:
-                room = self._most_bytes - self.size()
-            change = Change(self._files, action, durable=durable)
-            try:
-                yield change
-                if change.bytes > room:
-                    raise LibraryError(
-                        f"The library {self._files.where} is full: its limit is "
-                        f"{present(self._most_bytes) / 1e6:,.0f} MB. Delete runs and empty the bin."
-                    )
-                self._files.save_number()
-                change.apply()
-            except BaseException:
-                change.undo()
-                raise
-
-    def _put(
-        self,
-        change: Change,
-        number: int,
-        record: Mapping[str, Any],
-        model: bytes | None = None,
-    ) -> Mapping[str, Any]:
-        """Write a run, with its model if there is a new one; return its record."""
-        if model is not None:
-            record = {**record, "file": f"{number}.run"}
-            change.write(record["file"], model)
-        change.write(_name(number), to_summary(record))
-        return record
-
-    def _remove(self, number: int) -> None:
-        """Delete a run permanently. Its summary goes last, since it names the model."""
-        record = self._record(number) or {}
-        for name in (record.get("file"), _name(number)):
-            self._files.delete(name)
-        self._problems.pop(number, None)
-
-    def _purge(self, by: datetime) -> None:
-        """Permanently delete every run that was in the bin at the time `by`."""
-        limit = moment(by)
-        if not any(head.deleted and head.deleted <= limit for head in self._refreshed()):
-            return
-        with self._files.writing():
-            for head in self._refreshed():
-                if head.deleted and head.deleted <= limit:
-                    self._remove(head.number)
-
-    def rebuild(self) -> int:
-        """Read all files again; return how many runs there are, including the bin.
-
-        Those that cannot be read are added to the `problems`.
-        """
-        self._heads = {}
-        self._problems.clear()
-        return sum(self.entry(head.number) is not None for head in self._refreshed())
 
     def keep(
         self,
@@ -234,7 +116,7 @@ class Library:
         if result.run is not None:
             check_model(result, result.run.experiment)
             model, changes = to_bytes(result.run), len(result.run.history.changes)
-        with self._changing("save a run", limited=True) as change:
+        with self._changing("save a run", limited=True) as contents:
             old = None if number is None else self._record(number)
             if number is None or old is None:
                 old, number = {}, self._files.new_number()
@@ -243,7 +125,7 @@ class Library:
             changes = old.get("changes", 0) if changes is None else changes
             run = dataclasses.replace(result, **texts, date=self._clock(), changes=changes)
             kept = {part: old.get(part) for part in ("file", "deleted")}
-            new = self._put(change, number, record_of(run) | kept, model)
+            new = _put(contents, number, record_of(run) | kept, model)
         if kept["file"] != new["file"]:
             self._files.delete(kept["file"])
         return number
@@ -258,18 +140,23 @@ class Library:
         there. `any_version` takes those too, and runs whose versions were not recorded. With
         `diverged` a run that diverged counts too, since it would diverge again.
         """
-        states = ("done", "failed") if diverged else ("done",)
-        heads = like((head for head in self._refreshed() if head.state in states), experiment)
-        heads = [h for h in heads if not h.changes and h.deleted is None]
-        heads.sort(key=lambda head: (head.date or "", head.number), reverse=True)
-        # A class that is not registered may have the name of a registered one.
-        entries = (self.entry(head.number) for head in heads if head.seed == experiment.seed)
-        found = (e for e in entries if e and e.experiment == experiment)
-        found = (e for e in found if e.state == "done" or e.diverged)
+        heads = [
+            head
+            for head in self._read_heads()
+            if head.state == "done" or (diverged and head.state == "failed")
+            if head.seed == experiment.seed and not head.changes and head.deleted is None
+        ]
+        newest_first = sorted(heads, key=lambda head: (head.date or "", head.number), reverse=True)
         wanted = current_versions()
-        return next(
-            (e for e in found if any_version or present(e.versions).agree_with(wanted)), None
-        )
+        for head in like(newest_first, experiment):
+            entry = self.entry(head.number)
+            # A class that is not registered may have the name of a registered one.
+            if entry is None or entry.experiment != experiment:
+                continue
+            is_right = any_version or present(entry.versions).agree_with(wanted)
+            if is_right and (entry.state == "done" or entry.diverged):
+                return entry
+        return None
 
     def equal_run(self, result: RunSummary) -> RunSummary | None:
         """Return the finished run that a result repeats, as `find` does, or None.
@@ -297,20 +184,33 @@ class Library:
 
         Runs that cannot be read are left out and added to the `problems`.
         """
-        heads = matching(self._refreshed(), query)[first : first + most]
-        return tuple(entry for head in heads if (entry := self.entry(head.number)))
+        numbers = self.numbers(query)[first : first + most]
+        return tuple(entry for number in numbers if (entry := self.entry(number)))
+
+    def numbers(self, query: Query = Query()) -> list[int]:
+        """Return the numbers of all matching runs in order, including unreadable ones."""
+        return [head.number for head in matching(self._read_heads(), query)]
 
     def count(self, query: Query = Query()) -> int:
         """Return how many match, including those that cannot be read."""
-        return len(matching(self._refreshed(), query))
+        return len(self.numbers(query))
 
     def choices(self) -> Choices:
         """Return the values that runs can be filtered by."""
-        return choices_of(self._refreshed())
+        return choices_of(self._read_heads())
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the unreadable runs found so far."""
-        return tuple(Problem(*pair) for pair in sorted(dict(self._problems).items()))
+        return tuple(Problem(*pair) for pair in sorted(self._problems.copy().items()))
+
+    def rebuild(self) -> int:
+        """Read all files again; return how many runs there are, including the bin.
+
+        Those that cannot be read are added to the `problems`.
+        """
+        self._heads = {}
+        self._problems.clear()
+        return sum(self.entry(head.number) is not None for head in self._read_heads())
 
     def describe(
         self,
@@ -323,14 +223,13 @@ class Library:
         """Change the user's texts of a run; None leaves them. Does nothing if the run is gone."""
         given = {"name": name, "tags": None if tags is None else tuple(tags), "note": note}
         changed = {part: value for part, value in given.items() if value is not None}
-        what = " and ".join(changed)
-        with self._changing(f"change the {what} of a run") as change:
+        with self._changing(f"change the {' and '.join(changed)} of a run") as contents:
             record = self._record(number)
             run = self._entry(number, record)
             if record is not None and run is not None:
                 run = dataclasses.replace(run, **changed)
                 texts = {"name": run.name, "tags": "\n".join(run.tags), "note": run.note}
-                self._put(change, number, record | texts)
+                _put(contents, number, {**record, **texts})
 
     def delete(self, numbers: Iterable[int], *, for_good: bool = False) -> None:
         """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them.
@@ -343,25 +242,16 @@ class Library:
                 for number in numbers:
                     self._remove(number)
         else:
-            self._move(numbers, moment(self._clock()))
+            self._move(numbers, "delete a run", moment(self._clock()))
 
     def restore(self, numbers: Iterable[int]) -> None:
         """Take runs out of the bin."""
-        self._move(numbers, None)
-
-    def _move(self, numbers: Iterable[int], deleted: str | None) -> None:
-        with self._changing("delete a run" if deleted else "restore a run") as change:
-            for number in numbers:
-                if (record := self._record(number)) is not None:
-                    self._put(change, number, record | {"deleted": deleted})
-                elif deleted:
-                    self._remove(number)
-                self._problems.pop(number, None)
+        self._move(numbers, "restore a run", None)
 
     def empty_bin(self) -> None:
         """Delete everything in the bin permanently."""
         self._files.check_writable()
-        self._purge(self._clock())
+        self._empty_bin(self._clock())
 
     def run_of(self, number: int) -> Run | None:
         """Return the run with its model, which can be continued; None if no model is kept.
@@ -387,11 +277,11 @@ class Library:
         without it. Both are recorded in `problems`. Raises an error for more than `MOST_RUNS` or
         `MOST_ARCHIVE_BYTES`.
         """
-        return archive_of(self._archived(numbers, models=models))
+        return archive_of(self._read_for_export(numbers, models=models))
 
-    def _archived(
+    def _read_for_export(
         self, numbers: Iterable[int], *, models: bool
-    ) -> Iterator[tuple[Mapping[str, Any], bytes | None]]:
+    ) -> Iterator[tuple[_Record, bytes | None]]:
         for number in numbers:
             record, model = self._record(number), None
             entry = self._entry(number, record)
@@ -403,9 +293,8 @@ class Library:
                     header_of_model(entry, model)
                 except RunFileError as error:
                     model = None
-                    self._problems[number] = (
-                        f"Run {number} is exported without its model. {error.problem}"
-                    )
+                    problem = f"Run {number} is exported without its model. {error.problem}"
+                    self._problems[number] = problem
             yield record_of(dataclasses.replace(entry, deleted=None)), model
 
     def take_in(self, data: bytes) -> TakenIn:
@@ -418,8 +307,8 @@ class Library:
         found = list(read_archive(data))
         runs = [run for run in found if not isinstance(run, str)]
         added, written = [], {}
-        with self._changing("import runs", durable=False, limited=True) as change:
-            known = {_marks(head): head.number for head in self._refreshed()}
+        with self._changing("import runs", durable=False, limited=True) as contents:
+            known = {_marks(head): head.number for head in self._read_heads()}
             for entry, model in runs:
                 record = record_of(entry)
                 marks = _marks(head_of(0, "", record))
@@ -429,10 +318,10 @@ class Library:
                     number = known[marks] = self._files.new_number()
                 elif there.get("deleted") or (model is not None and there.get("file") is None):
                     model = model if there.get("file") is None else None
-                    record = there | {"deleted": None}
+                    record = {**there, "deleted": None}
                 else:
                     continue
-                written[number] = self._put(change, number, record, model)
+                written[number] = _put(contents, number, record, model)
                 added.append(number)
         refused = tuple(run for run in found if isinstance(run, str))
         return TakenIn(tuple(added), len(runs) - len(added), refused)
@@ -441,9 +330,112 @@ class Library:
         """Return its size in bytes, on disk or in memory, including the bin."""
         return self._files.size()
 
+    def _read_heads(self) -> list[Head]:
+        """Return the heads of all summaries, of which only changed files are read."""
+        known, heads = self._heads, {}
+        for number, stamp in self._files.stamps().items():
+            head = known.get(number)
+            if head is None or head.stamp != stamp:
+                head = head_of(number, stamp, self._record(number) or {})
+            heads[number] = head
+        self._heads = heads
+        return list(heads.values())
 
-def _name(number: int) -> str:
-    return f"{number}.json"
+    def _record(self, number: int) -> dict[str, Any] | None:
+        """Return the summary of a run; None if it is missing or, with a problem, damaged."""
+        try:
+            return from_summary(self._files.read(f"{number}.json"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            return self._add_problem(number, error)
+
+    def _entry(self, number: int, record: _Record | None) -> RunSummary | None:
+        if record is None:
+            return None
+        try:
+            entry = summary_in(record, number)
+        except ValueError as error:
+            return self._add_problem(number, error)
+        self._problems.pop(number, None)
+        return entry
+
+    def _add_problem(self, number: int, error: Exception) -> None:
+        why = f"{error.strerror}." if isinstance(error, OSError) else error
+        self._problems[number] = (
+            f"Run {number} cannot be read. {why} Its file {number}.json is damaged, or of "
+            "another version of attnlab. Update attnlab, or delete it."
+        )
+
+    def _model_of(self, record: _Record) -> bytes:
+        """Return the bytes of a run's model; raise `RunFileError` if it is missing."""
+        try:
+            return self._files.read(record["file"])
+        except OSError as error:
+            is_missing = isinstance(error, FileNotFoundError)
+            file = visible(str(record["file"])[:_MOST_CHARACTERS])
+            problem = "is missing" if is_missing else "is not a regular file"
+            raise RunFileError(f"Its file {file} {problem}.") from error
+
+    @contextmanager
+    def _changing(
+        self, action: str, *, durable: bool = True, limited: bool = False
+    ) -> Iterator[dict[str, bytes]]:
+        """Yield a table for new contents of files, all or none of which are written at its end.
+
+        Raises `LibraryError`, which names the `action`, if they cannot be written, or this is
+        `limited` and they exceed `most_bytes`.
+        """
+        with self._files.writing():
+            contents: dict[str, bytes] = {}
+            yield contents
+            most = self._most_bytes if limited else None
+            if most is not None and self.size() + sum(map(len, contents.values())) > most:
+                raise LibraryError(
+                    f"The library {self._files.where} is full: its limit is {most / 1e6:,.0f} MB. "
+                    "Delete runs and empty the bin."
+                )
+            self._files.write(contents, action, durable=durable)
+
+    def _move(self, numbers: Iterable[int], action: str, deleted: str | None) -> None:
+        """Move runs into the bin or, if `deleted` is None, out of it."""
+        with self._changing(action) as contents:
+            for number in numbers:
+                if (record := self._record(number)) is not None:
+                    _put(contents, number, record | {"deleted": deleted})
+                elif deleted:
+                    self._remove(number)
+                self._problems.pop(number, None)
+
+    def _remove(self, number: int) -> None:
+        """Delete a run permanently. Its summary goes last, since it names the model."""
+        record = self._record(number) or {}
+        for name in (record.get("file"), f"{number}.json"):
+            self._files.delete(name)
+        self._problems.pop(number, None)
+
+    def _empty_bin(self, by: datetime) -> None:
+        """Permanently delete every run that was in the bin at the time `by`."""
+
+        def gone() -> list[int]:
+            heads = self._read_heads()
+            return [head.number for head in heads if head.deleted and head.deleted <= moment(by)]
+
+        if gone():
+            with self._files.writing():
+                for number in gone():
+                    self._remove(number)
+
+
+def _put(
+    contents: dict[str, bytes], number: int, record: _Record, model: bytes | None = None
+) -> _Record:
+    """Add the files of a run, with its model if there is a new one; return its record."""
+    if model is not None:
+        record = {**record, "file": f"{number}.run"}
+        contents[record["file"]] = model
+    contents[f"{number}.json"] = to_summary(record)
+    return record
 
 
 def _marks(head: Head) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from attnlab.configuration.options import (
 )
 from attnlab.configuration.visible_text import normal
 from attnlab.runs.run_summary import STATES
-from attnlab.training.experiment import Experiment, from_json, to_json
+from attnlab.training.experiment import Experiment, from_json_record, to_json
 
 # The possible sort orders of a list, and their fields of `Head`.
 SORTS = MappingProxyType(
@@ -70,14 +70,14 @@ class Query:
 
 
 class Head(NamedTuple):
-    """The part of a summary that lists need; a value of the wrong type is None, or "" for a text.
+    """The part of a summary that lists need; a value of the wrong type is None.
 
     `stamp` changes whenever the summary's file changes, `file` is that of the model, `words` is
     what `Query.text` searches, and `experiment` is JSON.
     """
 
     number: int
-    stamp: str
+    stamp: Hashable
     file: str | None = None
     deleted: str | None = None
     generator: str | None = None
@@ -95,30 +95,28 @@ class Head(NamedTuple):
     name: str | None = None
     tags: tuple[str, ...] = ()
     words: str = ""
-    experiment: str = ""
+    experiment: str | None = None
 
 
+_TEXTS = ("file", "deleted", "state", "date", "name", "experiment")
 _NUMBERS = ("steps", "seconds", "parameters", "nll", "accuracy", "changes")
 
 
-def head_of(number: int, stamp: str, record: Mapping[str, Any]) -> Head:
+def head_of(number: int, stamp: Hashable, record: Mapping[str, Any]) -> Head:
     """Return the head of a summary, which need not be valid."""
-    text = _text(record, "experiment") or ""
-    experiment = _parsed(text)
-    values: dict[str, Any] = {
-        name: _text(record, name) for name in ("file", "deleted", "state", "date", "name")
-    }
-    values |= {name: _number(record, name) for name in _NUMBERS}
-    values |= {name: _number(experiment, name) for name in ("length", "seed")}
-    parts = {name: _text(_parsed(experiment.get(name)), "name") for name in ("generator", "model")}
-    values |= parts
+    experiment = _parse(record.get("experiment"))
+    parts = {name: _text(_parse(experiment.get(name)), "name") for name in ("generator", "model")}
+    texts = {name: _text(record, name) for name in _TEXTS}
+    numbers: dict[str, Any] = {name: _number(record, name) for name in _NUMBERS}
+    numbers |= {name: _number(experiment, name) for name in ("length", "seed")}
     tags = tuple(filter(None, (_text(record, "tags") or "").split("\n")))
-    searched = (values["name"], _text(record, "note"), *tags, *parts.values(), record.get("reason"))
-    words = "\n".join(text for text in searched if isinstance(text, str)).casefold()
-    return Head(number, stamp, **values, tags=tags, words=words, experiment=text)
+    more = (_text(record, name) for name in ("note", "reason"))
+    words = "\n".join(filter(None, (texts["name"], *tags, *parts.values(), *more))).casefold()
+    return Head(number, stamp, **parts, **texts, **numbers, tags=tags, words=words)
 
 
-def _parsed(value: Any) -> Mapping[str, Any]:
+def _parse(value: Any) -> Mapping[str, Any]:
+    """Return an object, or that of its JSON; an empty one for anything else."""
     try:
         found = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
@@ -163,32 +161,23 @@ def matching(heads: Iterable[Head], query: Query) -> list[Head]:
 def like(heads: Iterable[Head], experiment: Experiment) -> list[Head]:
     """Return the heads of runs with the settings of the experiment and any seed."""
     try:
-        settings = _settings(_parsed(to_json(experiment)))
+        wanted = _parse(to_json(experiment))
     except OptionError:
         # No library contains an unregistered class with the name of a registered one.
         return []
-    return [
-        head
-        for head in heads
-        if (head.generator, head.model) == (experiment.generator.name, experiment.model.name)
-        and head.length == experiment.length
-        and _has_settings(head, experiment, settings)
-    ]
 
+    def is_like(head: Head) -> bool:
+        found = {**_parse(head.experiment), "seed": experiment.seed}
+        if found == wanted or _names(found) == _names(wanted):
+            return found == wanted
+        # It was written by an attnlab with other options, which have defaults.
+        try:
+            return from_json_record(found) == experiment
+        except ValueError:
+            return False
 
-def _has_settings(head: Head, experiment: Experiment, settings: Mapping[str, Any]) -> bool:
-    found = _settings(_parsed(head.experiment))
-    if found == settings or _names(found) == _names(settings):
-        return found == settings
-    # It was written by an attnlab with other options, which have defaults.
-    try:
-        return dataclasses.replace(from_json(head.experiment), seed=experiment.seed) == experiment
-    except ValueError:
-        return False
-
-
-def _settings(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name != "seed"}
+    names = experiment.generator.name, experiment.model.name, experiment.length
+    return [h for h in heads if (h.generator, h.model, h.length) == names and is_like(h)]
 
 
 def _names(record: Any) -> Any:

@@ -10,7 +10,6 @@ import math
 import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,22 +17,17 @@ import numpy as np
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.visible_text import visible
 from attnlab.runs.history import MOST_TESTS, Curve, Versions, current_versions, versions_of
-from attnlab.runs.run_file_header import Header, RunFileError
 from attnlab.runs.run_summary import NOTE_LAYOUT, RunSummary
-from attnlab.runs.storage import header_of
+from attnlab.runs.storage import Header, RunFileError, header_of
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, to_json
 
 # What a summary has, beside the `file` of its model and when it was `deleted`.
 COLUMNS = (
     "experiment", "state", "reason", "steps", "seconds", "parameters", "nll", "nll_stderr",
-    "accuracy", "accuracy_stderr", "changes", "attnlab", "jax", "date", "name", "tags", "note",
+    "accuracy", "accuracy_stderr", "excess", "excess_stderr", "exact_match", "changes", "attnlab",
+    "jax", "jaxlib", "platform", "date", "name", "tags", "note", "tests", "curve",
 )  # fmt: skip
-TABLES = ("tests", "curve")
-# Newer columns: a summary may lack them.
-LATER = MappingProxyType(
-    {"exact_match": None, "jaxlib": "", "platform": "", "excess": None, "excess_stderr": None}
-)
 # The longest note and the longest tables take half of it.
 MOST_SUMMARY_BYTES = 1_000_000
 MOST_CURVE_POINTS = 1_000
@@ -95,7 +89,7 @@ def record_of(run: RunSummary) -> dict[str, Any]:
         "steps": int(run.steps),
         "seconds": float(run.seconds),
         "parameters": int(run.parameters),
-        **{name: _real(figure) for name, figure in zip(_FIGURES, figures, strict=False)},
+        **{name: _real(figure) for name, figure in zip(_FIGURES, figures[:6], strict=True)},
         "exact_match": _real(run.exact_match),
         "changes": run.changes,
         **(run.versions or current_versions())._asdict(),
@@ -103,8 +97,8 @@ def record_of(run: RunSummary) -> dict[str, Any]:
         "name": run.name,
         "tags": "\n".join(run.tags),
         "note": run.note,
-        "tests": _packed([[step, *test[:4]] for step, test in run.tests], columns=5),
-        "curve": _packed(np.column_stack([run.curve.steps, run.curve.values]), columns=2),
+        "tests": _pack([[step, *test[:4]] for step, test in run.tests], columns=5),
+        "curve": _pack(np.column_stack([run.curve.steps, run.curve.values]), columns=2),
         "deleted": None if run.deleted is None else moment(run.deleted),
         "file": None,
     }
@@ -142,36 +136,39 @@ def summary_in(record: Mapping[str, Any], number: int) -> RunSummary:
     Raises `ValueError`, with the reason, for values of the wrong type, experiments that this
     program does not know, and damaged or missing parts.
     """
-    if missing := [name for name in (*COLUMNS, *TABLES) if name not in record]:
+    if missing := [name for name in COLUMNS if name not in record]:
         raise RowError(f"It lacks a part, `{missing[0]}`.")
-    row = {**LATER, "file": None, "deleted": None, **record}
+    record = {"file": None, "deleted": None, **record}
+    versions = versions_of([record[name] for name in Versions._fields])
     try:
-        tests = _unpacked(_text(row, "tests"), columns=5, most=MOST_TESTS)
-        curve = _unpacked(_text(row, "curve"), columns=2, most=MOST_CURVE_POINTS)
+        tests = _unpack(_text(record, "tests"), columns=5, most=MOST_TESTS)
+        curve = _unpack(_text(record, "curve"), columns=2, most=MOST_CURVE_POINTS)
         # NaN is not less than anything: a run that diverged may have it.
         if (tests < 0).any() or (tests[:, 3] > 1).any() or (curve < 0).any():
             raise RowError("One of its tables has impossible numbers.")
         return RunSummary(
             number=number,
-            experiment=from_json(_text(row, "experiment")),
-            state=_text(row, "state"),
-            evaluation=_evaluation(row),
-            steps=_whole(row, "steps"),
-            seconds=_number(row, "seconds"),
-            parameters=_whole(row, "parameters"),
+            experiment=from_json(_text(record, "experiment")),
+            state=_text(record, "state"),
+            evaluation=_evaluation(record),
+            steps=_whole(record, "steps"),
+            seconds=_number(record, "seconds"),
+            parameters=_whole(record, "parameters"),
             tests=tuple(
                 (step, Evaluation(*figures))
                 for step, figures in zip(_steps(tests).tolist(), tests[:, 1:].tolist(), strict=True)
             ),
             curve=Curve(_steps(curve), curve[:, 1].copy()),
-            reason=visible(_text(row, "reason", most=_MOST_REASON)),
-            exact_match=None if row["exact_match"] is None else _share(row, "exact_match"),
-            versions=_versions(row),
-            date=_date(row, "date"),
-            changes=_whole(row, "changes"),
-            has_model=row["file"] is not None,
-            deleted=None if row["deleted"] is None else _date(row, "deleted"),
-            **texts_in(row),
+            reason=visible(_text(record, "reason", most=_MOST_REASON)),
+            exact_match=None
+            if record["exact_match"] is None
+            else _number(record, "exact_match", most=1),
+            versions=versions,
+            date=_date(record, "date"),
+            changes=_whole(record, "changes"),
+            has_model=record["file"] is not None,
+            deleted=None if record["deleted"] is None else _date(record, "deleted"),
+            **texts_in(record),
         )
     except (OptionError, RowError):
         raise
@@ -189,42 +186,31 @@ def summary_in(record: Mapping[str, Any], number: int) -> RunSummary:
         raise RowError("Its values are not those of a run.") from error
 
 
-def _versions(row: Mapping[str, Any]) -> Versions:
-    try:
-        return versions_of([row[name] for name in Versions._fields])
-    except ValueError as error:
-        raise RowError(str(error)) from None
-
-
-def texts_in(row: Mapping[str, Any]) -> dict[str, Any]:
+def texts_in(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the user's texts about the run, with question marks for invisible characters.
 
     Older versions of attnlab accepted them, and other programs may write them.
     """
-    tags = _text(row, "tags").split("\n") if row["tags"] else ()
+    tags = _text(record, "tags").split("\n") if record["tags"] else ()
     return {
-        "name": visible(_text(row, "name")),
+        "name": visible(_text(record, "name")),
         "tags": tuple(map(visible, tags)),
-        "note": visible(_text(row, "note"), keep=NOTE_LAYOUT),
+        "note": visible(_text(record, "note"), keep=NOTE_LAYOUT),
     }
 
 
-def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
+def _evaluation(record: Mapping[str, Any]) -> Evaluation | None:
     # An accuracy is a share of sequences, so it is a number whenever there was a test.
-    if row["accuracy"] is None:
+    if record["accuracy"] is None:
         return None
-    _share(row, "accuracy")
-    names, of_excess = _FIGURES[:4], _FIGURES[4:]
-    figures: Any = [math.nan if row[name] is None else _number(row, name) for name in names]
-    found = Evaluation(*figures)
-    # An excess may be below 0, by chance; runs of earlier versions have none.
-    excess, stderr = (row[name] for name in of_excess)
-    if excess is not None and not (type(excess) in (int, float) and abs(excess) <= _MOST_NUMBER):
-        raise RowError(f"Its excess is {quoted(excess)}, which is not a number.")
-    stderr = None if stderr is None else _number(row, "excess_stderr")
-    if excess is None or stderr is None:
+    _number(record, "accuracy", most=1)
+    results: Any = (math.nan if record[n] is None else _number(record, n) for n in _FIGURES[:4])
+    found = Evaluation(*results)
+    if record["excess"] is None or record["excess_stderr"] is None:
         return found
-    return found._replace(excess=float(excess), excess_stderr=stderr)
+    # An excess may be below 0, by chance.
+    excess = _number(record, "excess", least=-_MOST_NUMBER)
+    return found._replace(excess=excess, excess_stderr=_number(record, "excess_stderr"))
 
 
 def _steps(table: np.ndarray) -> np.ndarray:
@@ -236,36 +222,32 @@ def _steps(table: np.ndarray) -> np.ndarray:
     return steps.astype(int)
 
 
-def _text(row: Mapping[str, Any], name: str, *, most: int | None = None) -> str:
-    if not isinstance(row[name], str):
-        raise RowError(f"Its {name} is {quoted(row[name])}, which is not a text.")
-    if most is not None and len(row[name]) > most:
+def _text(record: Mapping[str, Any], name: str, *, most: int | None = None) -> str:
+    if not isinstance(record[name], str):
+        raise RowError(f"Its {name} is {quoted(record[name])}, which is not a text.")
+    if most is not None and len(record[name]) > most:
         raise RowError(f"Its {name} has more than {most:,} letters.")
-    return row[name]
+    return record[name]
 
 
-def _whole(row: Mapping[str, Any], name: str) -> int:
-    if type(row[name]) is not int or not 0 <= row[name] <= _MOST_WHOLE:
+def _whole(record: Mapping[str, Any], name: str) -> int:
+    if type(record[name]) is not int or not 0 <= record[name] <= _MOST_WHOLE:
         bounds = f"a whole number from 0 to {_MOST_WHOLE:,}"
-        raise RowError(f"Its {name} is {quoted(row[name])}, which is not {bounds}.")
-    return row[name]
+        raise RowError(f"Its {name} is {quoted(record[name])}, which is not {bounds}.")
+    return record[name]
 
 
-def _number(row: Mapping[str, Any], name: str) -> float:
-    if type(row[name]) not in (int, float) or not 0 <= row[name] <= _MOST_NUMBER:
-        bounds = f"a number from 0 to {_MOST_NUMBER:.1e}"
-        raise RowError(f"Its {name} is {quoted(row[name])}, which is not {bounds}.")
-    return float(row[name])
+def _number(
+    record: Mapping[str, Any], name: str, *, least: float = 0, most: float = _MOST_NUMBER
+) -> float:
+    if type(record[name]) not in (int, float) or not least <= record[name] <= most:
+        bounds = f"a number from {least:.2g} to {most:.2g}"
+        raise RowError(f"Its {name} is {quoted(record[name])}, which is not {bounds}.")
+    return float(record[name])
 
 
-def _share(row: Mapping[str, Any], name: str) -> float:
-    if (share := _number(row, name)) > 1:
-        raise RowError(f"Its {name} is {quoted(row[name])}, which is more than 1.")
-    return share
-
-
-def _date(row: Mapping[str, Any], name: str) -> datetime:
-    text = _text(row, name)
+def _date(record: Mapping[str, Any], name: str) -> datetime:
+    text = _text(record, name)
     date = datetime.fromisoformat(text)
     if date.tzinfo is None:
         raise RowError(f"Its {name} is {quoted(text)}, which is not in UTC.")
@@ -276,14 +258,14 @@ def _date(row: Mapping[str, Any], name: str) -> datetime:
     return date.astimezone(UTC)
 
 
-def _packed(table: Any, *, columns: int) -> str:
+def _pack(table: Any, *, columns: int) -> str:
     """Return a table of numbers, column by column, as compressed little-endian 64-bit floats."""
     table = np.asarray(table, dtype="<f8").reshape(-1, columns)
     return base64.b64encode(zlib.compress(table.T.tobytes())).decode()
 
 
-def _unpacked(text: str, *, columns: int, most: int) -> np.ndarray:
-    """Return the table that `_packed` wrote; raise an error for more than `most` rows, unread."""
+def _unpack(text: str, *, columns: int, most: int) -> np.ndarray:
+    """Return the table that `_pack` wrote; raise an error for more than `most` rows, unread."""
     size = columns * most * 8
     reader = zlib.decompressobj()
     plain = reader.decompress(base64.b64decode(text, validate=True), size + 1)

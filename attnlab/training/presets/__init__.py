@@ -3,13 +3,12 @@
 import dataclasses
 from types import MappingProxyType
 
-from attnlab.training.presets.beliefs import BELIEFS
 from attnlab.training.presets.blog_post import FIRST_PRESET as FIRST_PRESET
 from attnlab.training.presets.blog_post import WEATHER
 from attnlab.training.presets.blog_post import switches_of as switches_of
 from attnlab.training.presets.in_context import IN_CONTEXT
 from attnlab.training.presets.preset import Preset as Preset
-from attnlab.training.presets.sequences import GROKKING, TASKS
+from attnlab.training.presets.sequences import BELIEFS, GROKKING, TASKS
 
 _ALL = {**WEATHER, **TASKS, **BELIEFS, **IN_CONTEXT, **GROKKING}
 # The experiments offered to new visitors have the same names in menus.

@@ -14,7 +14,7 @@ class Preset:
         title: Its plain name.
         description: What it shows.
         experiment: The experiment.
-        of_post: Whether the page A published question has its results.
+        of_post: Whether the page Known results has its results, those of the blog post.
         short: Its name beside others of the same process; by default, what follows the process in
             the title.
     """

@@ -34,9 +34,9 @@ from attnlab.runs.option_texts import parts_with
 from attnlab.runs.run_summary import FIGURES
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
+from attnlab.ui.controls.address import OwnParameters
 from attnlab.ui.controls.address_controls import number_field
 from attnlab.ui.controls.form_state import ask_for_receipt, fill_form, is_behind
-from attnlab.ui.controls.link_bar import OwnParameters
 from attnlab.ui.core.outside import draw_error
 
 # Options whose values are clear without the option's name.

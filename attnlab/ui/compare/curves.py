@@ -20,12 +20,7 @@ from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
 
 _SHOWN, _CHANGED = "compare_figure", "compare_figure_changed"
 _MOST_LISTED = 4
-_FIGURES = {
-    "accuracy": "accuracy",
-    "nll": "loss",
-    "learned": "share learned",
-    "exact_match": "exact match",
-}
+_FIGURES = ("accuracy", "nll", "learned", "exact_match")
 
 
 # The caption of a dot plot, whose legend names the dashes.
@@ -38,7 +33,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     figure: Any = st.segmented_control(
         "result",
         _figures_of(rows),
-        format_func=figure_label,
+        format_func=measure_label,
         required=True,
         key=_SHOWN,
         label_visibility="collapsed",
@@ -51,8 +46,8 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     with st.container(key="chart_compare_dots"):
         draw_chart(
             charts.dots_chart(rows, labels, figure),
-            name=f"{figure_label(figure).capitalize()} by setting",
-            alt=f"The {figure_label(figure)} of {len(rows)} settings over their seeds."
+            name=f"{measure_label(figure).capitalize()} by setting",
+            alt=f"The {measure_label(figure)} of {len(rows)} settings over their seeds."
             + _extremes(rows, labels, figure),
         )
     whole = "Exact match: the whole target is correct. " * (figure == "exact_match")
@@ -86,11 +81,6 @@ def sampling_text(rows: Sequence[Row], figure: str) -> str:
         above = "Some runs score above the best possible by more than chance explains"
         return f"{above}, by up to {text}"
     return f"Some runs score above the best possible by chance, by at most {text}"
-
-
-def figure_label(figure: str) -> str:
-    """Return the name on screen of a result or of a metric."""
-    return _FIGURES.get(figure) or measure_label(figure)
 
 
 def figure_shown(rows: Sequence[Row]) -> str:
@@ -152,8 +142,8 @@ def draw_spread(rows: Sequence[Row]) -> None:
     with st.container(key="chart_compare_shares"):
         draw_chart(
             charts.shares_chart(charts.shares_table(shown), parts=charts.share_names(shown)),
-            name=f"Variance of the {figure_label(figure)} explained",
-            alt=f"Shares of the variance of the {figure_label(figure)}: "
+            name=f"Variance of the {measure_label(figure)} explained",
+            alt=f"Shares of the variance of the {measure_label(figure)}: "
             + ", ".join(f"{names[each]} {show_percent(each.share)}" for each in shown)
             + ".",
         )
@@ -219,11 +209,9 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
     with st.container(key="chart_compare_curves"):
         draw_chart(
             charts.bands_chart(
-                charts.bands_table(few, shown, measure),
-                charts.each_seed_table(few, shown, measure),
-                charts.levels_table(few, measure),
+                few,
+                shown,
                 measure=measure,
-                labels=tuple(shown),
                 log_steps=log_steps,
                 log_values=log_values,
                 height=_HEIGHT,

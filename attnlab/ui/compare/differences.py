@@ -11,10 +11,10 @@ from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
-from attnlab.inspection import measure_of
+from attnlab.inspection import measure_label, measure_of
 from attnlab.training.limits import reachable_by
 from attnlab.ui.compare.choice import draw_menu
-from attnlab.ui.compare.curves import figure_label, figure_shown
+from attnlab.ui.compare.curves import figure_shown
 from attnlab.ui.core.figures import is_known
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_message
@@ -61,13 +61,13 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
 
 def _lower_is_better(figure: str) -> bool:
     measure = measure_of(figure)
-    return figure == "nll" or (measure is not None and measure.lower_is_better)
+    return measure is not None and measure.lower_is_better
 
 
 def _cells(label: str, found: Comparison, first: str) -> dict[str, str]:
     return {
         "setting": label,
-        f"{figure_label(found.figure)} − that of {first}": interval_text(
+        f"{measure_label(found.figure)} − that of {first}": interval_text(
             found.difference, places=4
         ),
         "verdict": _verdict(found),

@@ -10,25 +10,27 @@ import streamlit as st
 from attnlab import charts
 from attnlab.comparisons.grid import MOST_SEEDS
 from attnlab.comparisons.many import run_all
-from attnlab.configuration.number_text import show_range
+from attnlab.comparisons.shipped import shipped
 from attnlab.configuration.options import OptionError, present
 from attnlab.known_results import (
     AGREES,
     DISAGREES,
     KnownResult,
     Verdict,
-    blog_post,
+    number_label,
+    number_text,
     overall,
 )
-from attnlab.known_results.shipped import shipped_minutes, shipped_numbers, shipped_plots
+from attnlab.known_results.blog_post import BLOG_POST
 from attnlab.live.jobs import JobState
 from attnlab.runs.library import Library
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.limits import Limits, check_comparison
+from attnlab.ui.compare.published import draw_question
 from attnlab.ui.compare.results import open_result, was_opened
+from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.controls.address_controls import number_field
-from attnlab.ui.controls.link_bar import draw_train_menu, go_to
-from attnlab.ui.core.display import INSPECT_PAGE, QUESTION_PAGE
+from attnlab.ui.core.display import INSPECT_PAGE
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error, draw_warning
@@ -55,7 +57,7 @@ from attnlab.comparisons.many import run_all
 from attnlab.known_results import KNOWN_RESULTS
 
 known = KNOWN_RESULTS["{name}"]
-results = run_all(known.runs(known.seeds), **known.recording)
+results = run_all(known.study.runs, **known.study.recording)
 for verdict in known.verdicts(known.numbers_of(results)):
     print(verdict.check.claim, [*verdict.numbers.values()], verdict.says)
 """
@@ -65,7 +67,7 @@ def draw_overview(results: Iterable[KnownResult]) -> None:
     """Draw how many results were reproduced, and links to the cards, by verdict."""
     links: dict[str, list[str]] = {}
     for known in results:
-        says = _says(known.verdicts(shipped_numbers(known)[1]))
+        says = _says(known.verdicts(known.shipped_numbers))
         links.setdefault(says, []).append(f"- [{known.title}](#{known.name})")
     count = {says: len(lines) for says, lines in links.items()}
     agree, disagree = (count.get(_VERDICTS[each], 0) for each in (AGREES, DISAGREES))
@@ -78,68 +80,67 @@ def draw_overview(results: Iterable[KnownResult]) -> None:
 
 
 def draw_gallery(results: Sequence[KnownResult]) -> None:
-    """Draw the cards of these results, two per row."""
-    for at in range(0, len(results), 2):
-        for column, known in zip(st.columns(2), results[at : at + 2], strict=False):
+    """Draw the cards of these results, two per row; that of the blog post is as wide as both."""
+    for known in results:
+        if known is BLOG_POST:
+            _draw_card(known)
+    others = [known for known in results if known is not BLOG_POST]
+    for at in range(0, len(others), 2):
+        for column, known in zip(st.columns(2), others[at : at + 2], strict=False):
             with column:
                 _draw_card(known)
 
 
 def _draw_card(known: KnownResult) -> None:
     """Draw a published result: its claim, the verdict, and one chart; the rest in panels."""
-    numbers = shipped_numbers(known)[1]
+    numbers = known.shipped_numbers
     with st.container(border=True, height="stretch", key=f"known_{known.name}"):
         st.header(known.title, anchor=known.name)
         st.markdown(f"{known.claim} **{_says(known.verdicts(numbers))}**")
-        measure = known.checks[0].measure
-        means = (
-            f"{setting} {_show(float(np.mean([*of[measure].values()])))}"
-            for setting, of in numbers.items()
-            if measure in of
-        )
-        draw_chart(
-            charts.result_chart(known, numbers),
-            name=known.title,
-            alt=f"{charts.title_of(measure)}, mean over seeds: {', '.join(means)}.",
-        )
+        if known is BLOG_POST:
+            draw_question()
+        else:
+            measure = known.checks[0].measure
+            means = (
+                f"{setting} {number_text(float(np.mean([*of[measure].values()])))}"
+                for setting, of in numbers.items()
+                if of[measure]
+            )
+            draw_chart(
+                charts.result_chart(known, numbers),
+                name=known.title,
+                alt=f"{number_label(measure)}, mean over seeds: {', '.join(means)}.",
+            )
         details = panel("Details", key=f"known_{known.name}_details", icon="list")
         fragment(details(_draw_details), key=f"known_{known.name}_shipped")(known)
-        title = f"Run it here (about {shipped_minutes(known):.0f} min)"
+        title = f"Run it here (about {shipped(known.name).minutes:.0f} min)"
         run_here = panel(title, key=f"known_{known.name}_here", icon="play_arrow")
         fragment(run_here(_draw_own_runs), key=f"known_{known.name}_own")(known)
 
 
 def _draw_details(known: KnownResult) -> None:
     """Draw how a result was checked, and the verdict on each of its claims."""
-    made, numbers = shipped_numbers(known)
-    shown = range(known.first_seed, known.first_seed + known.seeds)
-    verdicts = known.verdicts(numbers)
     st.caption(f"Published in {known.source}. {known.differs}")
     if known.predicted:
         st.markdown(f"**Predicted from the process alone:** {known.predicted}")
-    for verdict in verdicts:
+    for verdict in known.verdicts(known.shipped_numbers):
         _draw_verdict(verdict, known.title)
-    _draw_plots(known)
-    st.caption(_RULE)
-    st.caption(
-        f"Runs: {_seeds_text(shown)}, {made}. Claims were fixed before these runs{_tuned(known)}."
-    )
-    if known is blog_post.RESULT:
-        st.page_link(QUESTION_PAGE, label="All its results", icon=":material/help_center:")
-
-
-def _draw_plots(known: KnownResult) -> None:
-    """Draw the plots of one shipped run."""
-    for number, plot in enumerate(shipped_plots(known)):
-        if number == 0:
-            setting = next(iter(known.settings))
-            st.markdown(f"**One of these runs** ({setting}, seed {known.first_seed})")
+    stored = shipped(known.name)
+    if stored.plots:
+        first = known.study.settings[0].label
+        st.markdown(f"**One of these runs** ({first}, seed {known.study.first_seed})")
+    for plot in stored.plots:
         st.caption(plot.title)
         draw_chart(
             charts.plot_chart(plot),
             name=f"{known.title}: {plot.title}",
             alt=f"{plot.title}: {plot.y} by {plot.x}, {len(plot.points)} points.",
         )
+    st.caption(_RULE)
+    st.caption(
+        f"Runs: {_seeds_text(known.seeds)}, {stored.made}. Claims were fixed before these runs"
+        f"{_tuned(known)}."
+    )
 
 
 def _says(verdicts: Sequence[Verdict]) -> str:
@@ -159,26 +160,14 @@ def _seeds_text(seeds: Sequence[int]) -> str:
 
 
 def _draw_verdict(verdict: Verdict, title: str) -> None:
-    check, share = verdict.check, present(verdict.share)
-    low, high = (100 * end for end in share.ends)
-    published = "" if check.published is None else f" Published: {check.published:g}."
+    check = verdict.check
     st.markdown(f"{check.claim} **{verdict.says.capitalize()}.**")
     draw_chart(
         charts.claim_chart(verdict),
         name=f"{title}: {check.claim}",
-        alt=f"{charts.claim_title(check)} of each seed: "
-        + ", ".join(map(_show, verdict.numbers.values())),
+        alt=f"{check.label} of each seed: " + ", ".join(map(number_text, verdict.numbers.values())),
     )
-    st.caption(
-        f"Mean {_show(present(verdict.mean).mean)}.{published} {verdict.within} of "
-        f"{len(verdict.numbers)} seeds are in the claimed range (95 % interval: "
-        f"{show_range(low, high, places=0)} % of all seeds)."
-    )
-
-
-def _show(number: float) -> str:
-    # Some numbers are counts of steps.
-    return f"{number:,.{3 if abs(number) < 10 else 0}f}".replace("-", "−")
+    st.caption(verdict.in_words())
 
 
 def _draw_own_runs(known: KnownResult) -> None:
@@ -189,15 +178,15 @@ def _draw_own_runs(known: KnownResult) -> None:
         usual = next((n for n in range(_OWN_SEEDS, 1, -1) if not _problem(known, n)), 1)
         seeds = _draw_number("seeds", 1, MOST_SEEDS, usual, name)
         first = _draw_number("first seed", 0, _LAST_SEED, _FIRST_OWN, name)
-        own = dataclasses.replace(known, seeds=seeds, first_seed=first)
+        own = known.with_seeds(seeds, first)
         if problem := _problem(known, seeds):
             draw_error(problem)
             return
         make = partial(_train, own, session_library().library, limits())
         draw_job_buttons(name, "Train all", partial(start_job, name, make, of=own))
-    minutes = max(1, round(shipped_minutes(known) * seeds / known.seeds))
+    minutes = max(1, round(shipped(known.name).minutes * seeds / known.study.seeds))
     st.caption(
-        f"{len(own.settings) * seeds} runs, about {minutes} CPU minutes; runs in your "
+        f"{len(own.study.runs)} runs, about {minutes} CPU minutes; runs in your "
         f"library are not trained again. On the command line: `attnlab reproduce {known.name}`."
     )
     if seeds < _FEWEST_TO_DECIDE:
@@ -208,12 +197,11 @@ def _draw_own_runs(known: KnownResult) -> None:
             _draw_own_results(present(job_of(name)).of, state.latest)
 
     def progress(results: Sequence[RunSummary] | None) -> tuple[float, str]:
-        job, done = present(job_of(name)), len(results or ())
-        total = len(job.of.runs(job.of.seeds))
+        done, total = len(results or ()), len(present(job_of(name)).of.study.runs)
         return done / total, f"{done} of {total} runs"
 
     draw_job(name, draw, failed="Training", progress=progress)
-    draw_train_menu(dict(known.settings), f"{name}_train")
+    draw_train_menu(known.settings, f"{name}_train")
     st.caption("This script trains the shipped runs again:")
     st.code(_SCRIPT.format(name=known.name), language="python")
 
@@ -235,9 +223,8 @@ def _draw_number(label: str, low: int, high: int, usual: int, name: str) -> int:
 
 def _train(own: KnownResult, library: Library, limits: Limits) -> Iterator[tuple[RunSummary, ...]]:
     """Train the runs that the library lacks; yield the results so far after each run."""
-    results = ()
-    runs = own.runs(own.seeds)
-    for result in run_all(runs, library=library, limits=limits, **own.recording):
+    results, study = (), own.study
+    for result in run_all(study.runs, library=library, limits=limits, **study.recording):
         # The models are in the library.
         results = (*results, dataclasses.replace(result, run=None))
         yield results
@@ -245,7 +232,7 @@ def _train(own: KnownResult, library: Library, limits: Limits) -> Iterator[tuple
 
 def _draw_own_results(own: KnownResult, results: Sequence[RunSummary]) -> None:
     verdicts = own.verdicts(own.numbers_of(results))
-    seeds = _seeds_text(range(own.first_seed, own.first_seed + own.seeds))
+    seeds = _seeds_text(own.seeds)
     st.markdown(f"**Your {seeds}: {_says(verdicts)}**")
     for verdict in verdicts:
         if verdict.numbers:
@@ -259,9 +246,9 @@ def _draw_inspect_menu(own: KnownResult, results: Sequence[RunSummary]) -> None:
     """Draw a menu of the finished runs; a choice opens Inspect with this run."""
     key = f"known_{own.name}_inspect"
     choices = {
-        f"{own.setting_of(each.experiment)}, seed {each.experiment.seed}": each
+        f"{setting.label}, seed {each.experiment.seed}": each
         for each in results
-        if each.state == "done"
+        if each.state == "done" and (setting := own.study.setting_of(each.experiment)) is not None
     }
 
     def open_chosen() -> None:

@@ -9,8 +9,9 @@ import streamlit as st
 from attnlab import charts
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row, interval_of
+from attnlab.inspection import measure_label
 from attnlab.ui.compare.choice import draw_menu, option_label
-from attnlab.ui.compare.curves import figure_label, figure_shown, metrics_of
+from attnlab.ui.compare.curves import figure_shown, metrics_of
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
 
@@ -52,9 +53,9 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
                 down=lines,
                 domain=_domain(rows, figure),
             ),
-            name=f"{figure_label(figure).capitalize()} by {option_label(across)} and "
+            name=f"{measure_label(figure).capitalize()} by {option_label(across)} and "
             f"{option_label(down)}",
-            alt=f"The {figure_label(figure)}, mean over seeds, for {len(columns)} × {len(lines)} "
+            alt=f"The {measure_label(figure)}, mean over seeds, for {len(columns)} × {len(lines)} "
             f"values of {option_label(across)} and {option_label(down)}.{more}",
         )
     others = [option_label(name) for name in names if name not in (across, down)]
@@ -115,7 +116,7 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
         ("exact match", ".3f", [row.exact_match and row.exact_match.mean for row in rows]),
         *(
             (
-                figure_label(name),
+                measure_label(name),
                 ".3f",
                 [each.metrics.get(name) and each.metrics[name].mean for each in rows],
             )
@@ -128,12 +129,7 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
     lit = _lit(axes, st.session_state.get("compare_parallel"))
     with st.container(key="chart_compare_parallel"):
         draw_chart(
-            charts.parallel_chart(
-                charts.lines_table(axes, labels, lit),
-                charts.marks_table(axes),
-                titles=tuple(axis.title for axis in axes),
-                height=_PARALLEL_HEIGHT,
-            ),
+            charts.parallel_chart(axes, labels, lit, height=_PARALLEL_HEIGHT),
             name="All options at once",
             alt=f"{len(rows)} settings as lines through {len(axes)} axes; {sum(lit)} of them are "
             "within the box.",

@@ -1,4 +1,4 @@
-"""The parts of the published comparison: the post's table, one change at a time, all models."""
+"""The parts of the blog post's comparison: its table, one change at a time, and other models."""
 
 import functools
 from collections.abc import Sequence
@@ -9,24 +9,21 @@ import streamlit as st
 
 from attnlab import charts
 from attnlab.comparisons.grid import PRESET, Grid
-from attnlab.comparisons.published import PARTS, PROCESSES, SWITCHED, shipped, shipped_results
+from attnlab.comparisons.shipped import shipped
 from attnlab.comparisons.summary import TARGET
-from attnlab.comparisons.verdicts import PublishedRow, rows_of, whole_gain
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import present
+from attnlab.known_results.blog_post import BLOG_POST, PARTS, PROCESSES, SWITCHED
+from attnlab.known_results.post_verdicts import PublishedRow, rows_of, whole_gain
 from attnlab.training.presets import switches_of
 from attnlab.ui.compare.choice import choose
 from attnlab.ui.compare.curves import DOTS, sampling_text
-from attnlab.ui.controls.link_bar import draw_train_menu, go_to
+from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.core.display import PAGES, draw_button
-from attnlab.ui.core.fragments import panel
+from attnlab.ui.core.fragments import fragment, panel
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.uncertainty import (
-    interval_text,
-    known_text,
-    reached_text,
-    share_text,
-)
+from attnlab.ui.core.uncertainty import interval_text, known_text, reached_text, share_text
 
 _ABOUT = {
     "table": (
@@ -57,30 +54,62 @@ _ABOUT = {
         "mask and learned positions."
     ),
 }
+_SCRIPT = """\
+from attnlab.comparisons.many import run_all
+from attnlab.known_results.blog_post import part_named
+from attnlab.known_results.post_verdicts import rows_of
 
+part = part_named("{part}", ["dotmod"])
+for row in rows_of(part, run_all(part.runs)):
+    print(row.process, row.model, row.row.accuracy, row.verdict)
+"""
 Rows = tuple[PublishedRow, ...]
+
+
+def draw_parts() -> None:
+    """Draw what the post asks, and one of the parts, which the user chooses."""
+    st.markdown(
+        "**Does attention lose to a linear model?** The blog post “Understanding what "
+        "self-attention is doing” (May 2023) finds that it does on weather sequences. Here the "
+        f"best possible accuracy ({link_to('ceiling')}) is known, so you can see what both models "
+        "miss, and why."
+    )
+    draw = {
+        "The table, reproduced": _draw_table,
+        "One change at a time": _draw_ladder,
+        "The same processes, other models": _draw_models,
+    }
+    draw[_choose("part", [*draw], "published_part")]()
+
+
+draw_question = fragment(draw_parts, key="published_question")
 
 
 @functools.cache
 def _rows(part: str) -> Rows:
-    return rows_of(PARTS[part], shipped_results(PARTS[part]), references=shipped().references_of)
+    stored = shipped(BLOG_POST.name)
+    return rows_of(PARTS[part], stored.results, references=stored.references_of)
 
 
-def draw_table() -> None:
+def _draw_table() -> None:
     """Draw our runs of the settings of the post's table, beside the post's results."""
     rows = _rows("table")
+    st.markdown(
+        "The linear model wins on every process but `markov`, where the difference is within the "
+        "noise. On `recall` and `dotmod` both models stay far below the ceiling."
+    )
     labels = tuple(f"{row.process} · {row.model}" for row in rows)
     post = (
         " Open marks are the post's results, one run each: □ English version, △ Japanese version."
     )
     _draw_dots("The published table", rows, labels, post, published=rows)
-    presets = (f"published-{row.process}-{row.model}" for row in rows)
-    _draw_details("table", rows, labels, tuple(presets))
+    presets = tuple(f"published-{row.process}-{row.model}" for row in rows)
+    _draw_details("table", rows, labels, presets)
 
 
-def draw_ladder() -> None:
+def _draw_ladder() -> None:
     """Draw the runs of one process in which one setting after another is changed."""
-    process = _choose_process(SWITCHED, "published_process")
+    process = _choose("process", SWITCHED, "published_process", default=-1)
     rows = tuple(row for row in _rows("ladder") if row.process == process)
     change = present(whole_gain(rows)).difference
     st.markdown(
@@ -98,19 +127,23 @@ def draw_ladder() -> None:
     _draw_details("ladder", rows, labels, tuple(switches))
 
 
-def draw_models() -> None:
+def _draw_models() -> None:
     """Draw what every model learns of every process."""
+    st.markdown(
+        "`mlp`, `conv`, `rnn` and `transformer` learn at least 90 % of what is possible on "
+        "`recall` and `dotmod`. There `linear` and a single `attention` head learn less than half."
+    )
     rows = _rows("zoo")
-
-    def learned(row: PublishedRow) -> float:
-        return present(row.row.learned).mean
-
-    ends = min(rows, key=learned), max(rows, key=learned)
-    texts = (f"{learned(row):.0%} by {row.model} on {row.process}" for row in ends)
+    settings = [row.row for row in rows]
+    ordered = sorted(rows, key=lambda row: present(row.row.learned).mean)
+    texts = (
+        f"{present(row.row.learned).mean:.0%} by {row.model} on {row.process}"
+        for row in (ordered[0], ordered[-1])
+    )
     with st.container(key="chart_zoo"):
         draw_chart(
             charts.swept_chart(
-                charts.swept_table([row.row for row in rows], "process", "model", "learned"),
+                charts.swept_table(settings, "process", "model", "learned"),
                 figure="learned",
                 titles=("process", "model"),
                 across=PROCESSES,
@@ -122,19 +155,20 @@ def draw_models() -> None:
         )
     st.caption(
         "Each cell is (uniform guess − loss) / (uniform guess − floor), the mean over seeds. "
-        + sampling_text([row.row for row in rows], "learned")
+        + sampling_text(settings, "learned")
     )
     _draw_details("zoo", rows, [row.model for row in rows])
 
 
-def _choose_process(processes: Sequence[str], key: str) -> str:
+def _choose(label: str, names: Sequence[str], key: str, default: int = 0) -> str:
     return st.segmented_control(
-        "process",
-        processes,
-        default=processes[-1],
+        label,
+        names,
+        default=names[default],
         required=True,
         key=key,
         persist_state="session",
+        label_visibility="collapsed" if label == "part" else "visible",
     )
 
 
@@ -160,7 +194,7 @@ def _draw_details(
     pairs = list(zip(labels, rows, strict=True))
 
     def draw_menu(shown: Sequence[tuple[str, PublishedRow]]) -> None:
-        settings = {label: present(row.row.setting.experiment) for label, row in shown}
+        settings = {label: row.row.experiment for label, row in shown}
         draw_train_menu(settings, f"published_{part}_train")
 
     @panel("Settings and all numbers", key=f"published_{part}_numbers", icon="table")
@@ -168,13 +202,16 @@ def _draw_details(
         st.markdown(_ABOUT[part])
         shown = pairs
         if not presets:
-            process = _choose_process(PROCESSES, f"published_{part}_process")
+            process = _choose("process", PROCESSES, f"published_{part}_process", default=-1)
             shown = [pair for pair in pairs if pair[1].process == process]
             draw_menu(shown)
         st.table(pd.DataFrame([_cells(part, *pair) for pair in shown]).set_index("row"))
-        known = shipped()
-        seeds = known.seeds[part]
-        st.caption(f"Shipped with the program: {seeds} seeds per row, computed {known.made}.")
+        st.caption(
+            f"Shipped with the program: {PARTS[part].seeds} seeds per row, computed "
+            f"{shipped(BLOG_POST.name).made}. This script trains some rows again; `attnlab "
+            f"reproduce --part {part}` trains all of them:"
+        )
+        st.code(_SCRIPT.format(part=part), language="python")
 
     if presets:
         with st.container(horizontal=True):

@@ -10,14 +10,14 @@ from attnlab.comparisons.grid import Grid, to_parameters
 from attnlab.comparisons.records import differing_options, to_csv
 from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.options import present
-from attnlab.inspection import measure_of
+from attnlab.inspection import measure_label, measure_of
 from attnlab.lessons.examples import Example
 from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
 from attnlab.runs.links import to_query
 from attnlab.runs.run_summary import FIGURES, RunSummary
 from attnlab.ui.compare.choice import option_label, setting_labels
-from attnlab.ui.compare.curves import draw_curves, draw_dots, figure_label, metrics_of
+from attnlab.ui.compare.curves import draw_curves, draw_dots, metrics_of
 from attnlab.ui.compare.work import (
     ComparisonProgress,
     Plan,
@@ -25,7 +25,8 @@ from attnlab.ui.compare.work import (
     rows_of,
     rows_of_example,
 )
-from attnlab.ui.controls.link_bar import draw_address, draw_train_menu, go_to
+from attnlab.ui.controls.address import draw_train_menu, go_to
+from attnlab.ui.controls.share_panel import draw_address
 from attnlab.ui.core.display import INSPECT_PAGE, draw_button, draw_download
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.outside import as_message, draw_toast
@@ -39,7 +40,7 @@ from attnlab.ui.core.uncertainty import (
     share_text,
     unseen_text,
 )
-from attnlab.ui.library.actions import open_run
+from attnlab.ui.library.opening import open_run
 
 _OPENED = "compare_opened"
 
@@ -121,7 +122,7 @@ def _cells(row: Row, names: Sequence[str], metrics: Sequence[str], wanted: int) 
         "loss (nats)": interval_text(row.nll),
         "floor": known_text(known and known.best, "nll"),
         "learned": share_text(row.learned),
-        **{figure_label(name): interval_text(row.metrics.get(name)) for name in metrics},
+        **{measure_label(name): interval_text(row.metrics.get(name)) for name in metrics},
         _REACHED: reached_text(row.reached),
         _EACH: " ".join(f"{value:.3f}" for value in each) or "–",
         _STEPS: _steps(row) if reached else "–",

@@ -12,11 +12,10 @@ import streamlit as st
 from attnlab.comparisons.grid import (
     PRESET,
     Grid,
-    Setting,
-    experiments_of,
-    measured_by,
+    Study,
     seconds_of,
     settings_of,
+    study_of,
 )
 from attnlab.comparisons.many import run_all, with_metrics
 from attnlab.comparisons.recording import Recording
@@ -47,16 +46,15 @@ _MOST_RUNS = 2_000
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A grid, its settings, and the experiments of all runs in training order."""
+    """A grid, and its settings with their seeds."""
 
     grid: Grid
-    settings: tuple[Setting, ...]
-    experiments: tuple[Experiment, ...]
+    study: Study
 
     @cached_property
     def runs(self) -> dict[Identity, Experiment]:
-        """The runs: each different experiment once."""
-        return {identity_of(experiment): experiment for experiment in self.experiments}
+        """The runs in training order: each different experiment once."""
+        return {identity_of(experiment): experiment for experiment in self.study.runs}
 
 
 def plan_of(grid: Grid, limits: Limits) -> Plan:
@@ -71,7 +69,8 @@ def plan_of(grid: Grid, limits: Limits) -> Plan:
         raise OptionError("runs", settings * grid.seeds, problem, remedy)
     # First, since it takes a second to build two thousand settings.
     check_runs(settings, limits)
-    found = settings_of(grid)
+    study = study_of(grid)
+    found = study.settings
     possible = [setting.experiment for setting in found if setting.experiment is not None]
     if not possible:
         raise OptionError(
@@ -81,8 +80,7 @@ def plan_of(grid: Grid, limits: Limits) -> Plan:
             f"The first error: {found[0].problem}",
         )
     check_comparison(possible, limits, seeds=grid.seeds)
-    runs = tuple(run for setting in found for run in experiments_of(setting, grid))
-    return Plan(grid, found, runs)
+    return Plan(grid, study)
 
 
 def _references(generator: AbstractGenerator, length: int) -> References:
@@ -98,7 +96,7 @@ def rows_of(plan: Plan, results: tuple[RunSummary, ...]) -> tuple[Row, ...]:
     def known(experiment: Experiment) -> References | None:
         return figure(_references, experiment.generator, experiment.length)
 
-    return summarise(results, plan.settings, references=known)
+    return summarise(results, plan.study.settings, references=known)
 
 
 def rows_of_example(example: Example) -> tuple[Row, ...]:
@@ -133,7 +131,7 @@ def compare(
     New results are saved in the library and, without their models, in `held`. A call with the same
     `held` resumes the comparison.
     """
-    unique, measured = plan.runs, measured_by(plan.grid)
+    unique, measured = plan.runs, plan.study.recording
     for identity, experiment in unique.items():
         if identity not in held and (known := _found(experiment, library, measured)) is not None:
             held[identity] = known
@@ -215,7 +213,7 @@ def draw_start(grid: Grid | None, base: Experiment | None) -> Job | Example | No
             if plan is not None:
                 st.markdown(_size(plan, new))
         if base is not None:
-            draw_more(base, () if plan is None else plan.settings)
+            draw_more(base, () if plan is None else plan.study.settings)
     if problem is not None:
         draw_error(str(problem))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -247,9 +245,9 @@ def start_comparison(plan: Plan | None) -> None:
 
 def _size(plan: Plan, new: Sequence[Experiment]) -> str:
     """Return text with the number of runs, of which some are `new`, and the estimated duration."""
-    runs = len(plan.runs)
+    runs, settings = len(plan.runs), len(plan.study.settings)
     parts = [
-        f"**{_counted(len(plan.settings), 'setting')} × {_counted(plan.grid.seeds, 'seed')} = "
+        f"**{_counted(settings, 'setting')} × {_counted(plan.grid.seeds, 'seed')} = "
         f"{_counted(runs, 'run')}**"
     ]
     if len(new) < runs:

@@ -1,6 +1,7 @@
 """The sidebar: controls for all options of an experiment, generated from the registries."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,6 @@ from attnlab.configuration.options import (
     fields,
     label_of,
     options_of,
-    present,
 )
 from attnlab.generators import AbstractGenerator
 from attnlab.runs.links import control_key
@@ -33,7 +33,7 @@ from attnlab.ui.controls.form_state import (
     read_part,
 )
 from attnlab.ui.controls.lesson_controls import open_lesson
-from attnlab.ui.core.display import QUESTION_PAGE
+from attnlab.ui.core.display import KNOWN_PAGE
 from attnlab.ui.core.outside import as_text, draw_error
 
 # Options with more values are number fields: a slider cannot hit one of thousands.
@@ -45,12 +45,19 @@ _MARKED = "{ border-left: 3px solid #d9364f; padding-left: 0.5rem; }"
 def draw_form() -> Experiment | OptionError:
     """Draw the controls; return the experiment that they describe, or why it cannot run.
 
-    The controls of `_at_first_sight` are always visible, the others are in the panel “more”.
+    The controls of `_first_rows` are always visible, the others are in the panel “more”.
     """
     # In two containers, since Streamlit would close “more” whenever the controls above it change.
     at_first_sight, rest = st.container(), st.container()
     with at_first_sight:
-        _draw_first()
+        if "preset" not in open_lesson().hidden:
+            _draw_preset()
+        for row in _first_rows():
+            shown = [each for each in row if control_key(*each) not in open_lesson().hidden]
+            places = st.columns(len(shown)) if len(shown) > 1 else [nullcontext()]
+            for place, (owner, name) in zip(places, shown, strict=False):
+                with place:
+                    _draw_control(owner, name, unit=False)
     with rest:
         _draw_rest()
     return read_form()
@@ -81,17 +88,17 @@ def _control_of(error: OptionError) -> tuple[type, str] | None:
     return next(((each.owner, name) for each in found), None)
 
 
-def _draw_first() -> None:
-    if "preset" not in _hidden():
-        _draw_preset()
+def _first_rows() -> list[list[tuple[type, str]]]:
+    """Return class and name of the options whose controls are always visible, row by row."""
     model = chosen_part(Experiment, "model")
-    _draw_kind(Experiment, "generator")
-    _draw_side_by_side([_size_control(), (Experiment, "seed")])
-    _draw_kind(Experiment, "model")
-    widths = [(model, name) for name in ("heads", "d_attn") if name in options_of(model)]
-    _draw_side_by_side(widths)
-    if "position" in options_of(model):
-        _draw_kind(model, "position")
+    rows = (
+        [(Experiment, "generator")],
+        [_size_control(), (Experiment, "seed")],
+        [(Experiment, "model")],
+        [(model, "heads"), (model, "d_attn")],
+        [(model, "position")],
+    )
+    return [[(owner, name) for owner, name in row if name in options_of(owner)] for row in rows]
 
 
 def _size_control() -> tuple[type, str]:
@@ -103,20 +110,9 @@ def _size_control() -> tuple[type, str]:
     return (process, process.size_option) if process.size_option else (Experiment, "length")
 
 
-def _at_first_sight() -> set[tuple[type, str]]:
-    model = chosen_part(Experiment, "model")
-    return {
-        _size_control(),
-        *((Experiment, name) for name in ("generator", "length", "model", "seed")),
-        *((model, name) for name in ("heads", "d_attn", "position")),
-    }
-
-
-def _draw_side_by_side(controls: list[tuple[type, str]]) -> None:
-    shown = [(kind, name) for kind, name in controls if control_key(kind, name) not in _hidden()]
-    for place, (kind, name) in zip(st.columns(max(1, len(shown))), shown, strict=False):
-        with place:
-            _draw_control(kind, name, unit=False)
+def _is_in_rest(owner: type, name: str) -> bool:
+    first = [(Experiment, "length"), *(each for row in _first_rows() for each in row)]
+    return applies(owner, name) and (owner, name) not in first
 
 
 def _draw_rest() -> None:
@@ -126,23 +122,29 @@ def _draw_rest() -> None:
         "Model": chosen_part(Experiment, "model"),
         "Training": Training,
     }
-    shown = {title: _rest_of(kind) for title, kind in groups.items()}
+    hidden, shown = open_lesson().hidden, {}
+    for title, kind in groups.items():
+        rest = [field[:2] for field in fields(kind, in_form) if _is_in_rest(*field[:2])]
+        shown[title] = any(control_key(*each) not in hidden for each in rest)
     # The panel's name is constant: Streamlit would close a panel whose name changes.
     has_more = any(shown.values()) and open_lesson().shown is None
     panel = st.expander("more", key="more", icon=":material/tune:") if has_more else st.container()
-    for title, kind in groups.items():
-        with panel:
+    with panel:
+        for title, kind in groups.items():
             if shown[title]:
                 st.markdown(f"**{title}**")
             _draw_options(kind)
 
 
-def _rest_of(kind: type) -> list[str]:
-    """Return the keys of the controls that “more” shows for a class, including its parts."""
-    first, hidden = _at_first_sight(), _hidden()
-    found = (field[:2] for field in fields(kind, in_form) if field[:2] not in first)
-    keys = [control_key(owner, name) for owner, name in found if applies(owner, name)]
-    return [key for key in keys if key not in hidden]
+def _draw_options(kind: type) -> bool:
+    """Draw a class's options that are under “more”, with errors; return whether there was none."""
+    is_good = True
+    for name, spec in options_of(kind).items():
+        if _is_in_rest(kind, name):
+            is_good &= _draw_control(kind, name)
+        if spec.registry is not None:
+            is_good &= _draw_options(chosen_part(kind, name))
+    return is_good and _is_readable(read_part, kind)
 
 
 def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | OptionError, int]:
@@ -153,7 +155,7 @@ def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | Optio
     both forms describe the same process.
     """
     st.subheader("Process", divider="gray")
-    _draw_kind(Experiment, "generator")
+    _draw_control(Experiment, "generator")
     kind = chosen_part(Experiment, "generator")
     names = [name for name in options_of(kind) if name not in probability_options(kind)]
     controls = [(kind, name) for name in names if applies(kind, name)]
@@ -183,10 +185,6 @@ def probability_options(kind: type) -> tuple[str, ...]:
     )
 
 
-def _hidden() -> tuple[str, ...]:
-    return open_lesson().hidden
-
-
 def _draw_preset() -> None:
     st.selectbox(
         "preset",
@@ -201,35 +199,7 @@ def _draw_preset() -> None:
         # The menu itself cuts a long name.
         st.caption(f"**{as_text(chosen.title)}**  \n{chosen.description}")
         if chosen.of_post:
-            st.page_link(QUESTION_PAGE, label="A published question", icon=":material/help_center:")
-
-
-def _draw_kind(owner: type, name: str) -> None:
-    """Draw the menu for an option whose value is a class of a registry."""
-    spec, key = options_of(owner)[name], control_key(owner, name)
-    if key in _hidden():
-        return
-    st.selectbox(
-        label_of(name, spec),
-        list(present(spec.registry)),
-        key=key,
-        help=f"{spec.help} Chosen: {chosen_part(owner, name).summary}",
-        persist_state="session",
-    )
-
-
-def _draw_options(kind: type) -> bool:
-    """Draw a class's options that are under “more”, with errors; return whether there was none."""
-    is_good = True
-    for name, spec in options_of(kind).items():
-        is_seen = (kind, name) in _at_first_sight()
-        if spec.registry is not None:
-            if not is_seen:
-                _draw_kind(kind, name)
-            is_good &= _draw_options(chosen_part(kind, name))
-        elif applies(kind, name) and not is_seen:
-            is_good &= _draw_control(kind, name)
-    return is_good and _is_readable(read_part, kind)
+            st.page_link(KNOWN_PAGE, label="Known results", icon=":material/fact_check:")
 
 
 def _is_readable(read: Callable[..., Any], *what: Any) -> bool:
@@ -244,16 +214,19 @@ def _is_readable(read: Callable[..., Any], *what: Any) -> bool:
 
 def _draw_control(owner: type, name: str, *, unit: bool = True) -> bool:
     """Draw the control of an option; return whether its value is valid, or show the error."""
-    spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
-    if key not in _hidden():
-        common = {"key": key, "help": spec.help, "persist_state": "session"}
-        _draw_widget(label_of(name, spec, unit=unit), spec, default, common)
+    spec, key = options_of(owner)[name], control_key(owner, name)
+    if key not in open_lesson().hidden:
+        label, help = label_of(name, spec, unit=unit), spec.help
+        if spec.registry is not None:
+            help += f" Chosen: {chosen_part(owner, name).summary}"
+        common = {"key": key, "help": help, "persist_state": "session"}
+        _draw_widget(label, spec, default_of(owner, name), common)
     return _is_readable(read_option, owner, name)
 
 
 def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, Any]) -> None:
-    if spec.choices:
-        st.selectbox(label, spec.choices, **common)
+    if choices := spec.registry or spec.choices:
+        st.selectbox(label, list(choices), **common)
     elif isinstance(default, tuple) and isinstance(default[0], tuple):
         rows = f"{label}, one row per line"
         st.text_area(rows, height="content", max_chars=MOST_TYPED, **common)

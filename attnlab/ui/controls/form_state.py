@@ -11,13 +11,12 @@ from attnlab.configuration.options import (
     OptionError,
     build,
     default_of,
-    fields,
     options_of,
     present,
     registered,
 )
 from attnlab.generators import AbstractGenerator, AbstractTask
-from attnlab.runs.links import control_key, control_values
+from attnlab.runs.links import control_key, control_values, controls
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.training.presets import FIRST_PRESET, PRESETS
@@ -35,11 +34,8 @@ def fill_form(experiment: Experiment) -> None:
     Controls of parts that the experiment does not use get their defaults. The menu of presets shows
     the preset that the experiment is, with any seed.
     """
-    values = {
-        control_key(field.owner, field.name): field.plain_value
-        for field in fields(Experiment, registered)
-        if field.is_shown
-    } | dict(control_values(experiment))
+    values = {key: field.plain_value for key, field in controls(Experiment, registered).items()}
+    values |= control_values(experiment)
     after = {k: show_numbers(v) if isinstance(v, tuple) else v for k, v in values.items()}
     matching = (name for name, preset in PRESETS.items() if preset.matches(experiment))
     after["preset"] = next(matching, OWN_SETTINGS)
@@ -144,7 +140,7 @@ def in_form(field: Field) -> Iterable[type]:
 def applies(kind: type, name: str) -> bool:
     """Return whether an option has an effect, given the values of the others."""
     process = chosen_part(Experiment, "generator")
-    if name in _OF_TASKS and not issubclass(process, AbstractTask):
+    if name == "scheduled_sampling" and not issubclass(process, AbstractTask):
         return False
     if name == "loss_tokens" and process.loss_mask is AbstractGenerator.loss_mask:
         return False
@@ -154,7 +150,6 @@ def applies(kind: type, name: str) -> bool:
     return st.session_state[control_key(kind, ruled_by)] == value
 
 
-_OF_TASKS = ("scheduled_sampling",)
 _RULED: Mapping[str, tuple[str, str]] = {
     "temperature": ("scale", "temperature"),
     "batch": ("batch_mode", "minibatch"),

@@ -14,6 +14,9 @@ from attnlab.ui.core.display import draw_button, use_large_type
 from attnlab.ui.core.outside import draw_lesson_words
 
 _OPEN = "lesson"
+_TITLE, _TEXT, _HIDING, _CONTROLS = "lesson_title", "lesson_text", "lesson_hiding", "lesson_hidden"
+_NO_HINTS, _LARGE_TYPE = "lesson_no_hints", "lesson_large_type"
+_HIDE, _HIDE_ALL_BUT = "hide", "show only"
 
 
 def open_lesson() -> Lesson:
@@ -23,9 +26,13 @@ def open_lesson() -> Lesson:
 
 def take_lesson(lesson: Lesson) -> None:
     """Open the lesson of a link. Call it before the fields and the page's foot are drawn."""
-    st.session_state[_OPEN] = lesson
+    state = st.session_state
+    state[_OPEN] = lesson
     if lesson != Lesson():
-        _fill_builder(lesson)
+        state[_TITLE], state[_TEXT] = lesson.title, lesson.text
+        state[_HIDING] = _HIDE if lesson.shown is None else _HIDE_ALL_BUT
+        state[_CONTROLS] = list(lesson.hidden if lesson.shown is None else lesson.shown)
+        state[_NO_HINTS], state[_LARGE_TYPE] = not lesson.has_hints, lesson.has_large_type
     if lesson.has_large_type:
         use_large_type()
 
@@ -55,19 +62,6 @@ def draw_lesson() -> None:
             width="stretch",
             help="Shows all controls. The settings stay as they are.",
         )
-
-
-_TITLE, _TEXT, _HIDING, _CONTROLS = "lesson_title", "lesson_text", "lesson_hiding", "lesson_hidden"
-_NO_HINTS, _LARGE_TYPE = "lesson_no_hints", "lesson_large_type"
-_HIDE, _HIDE_ALL_BUT = "hide", "show only"
-
-
-def _fill_builder(lesson: Lesson) -> None:
-    st.session_state[_TITLE], st.session_state[_TEXT] = lesson.title, lesson.text
-    st.session_state[_HIDING] = _HIDE if lesson.shown is None else _HIDE_ALL_BUT
-    st.session_state[_CONTROLS] = list(lesson.hidden if lesson.shown is None else lesson.shown)
-    st.session_state[_NO_HINTS] = not lesson.has_hints
-    st.session_state[_LARGE_TYPE] = lesson.has_large_type
 
 
 def build_lesson(experiment: Experiment) -> Lesson:

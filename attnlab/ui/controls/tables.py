@@ -6,6 +6,7 @@ address. Editing the grid changes that text.
 
 import math
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from attnlab.configuration.options import (
     default_of,
     label_of,
     options_of,
-    present,
 )
 from attnlab.generators import AbstractGenerator, Outline
 from attnlab.lessons.stages import Rows
@@ -67,12 +67,26 @@ def _draw_table(kind: type[AbstractGenerator], name: str, values: Mapping[str, A
     try:
         value = read_numbers(name, st.session_state[key], default_of(kind, name))
     except OptionError:
-        _draw_fit(key, kind.outline(name, values))
+        if (outline := kind.outline(name, values)) is not None:
+            _draw_fit(key, outline)
         raise
     rows = value if isinstance(value[0], tuple) else (value,)
-    outline = kind.outline(name, {**values, name: value}) or _numbered(rows)
-    if outline.most_columns:
-        _draw_size(key, outline)
+    outline = kind.outline(name, {**values, name: value})
+    if outline is None:
+        sizes = len(rows), max(map(len, rows))
+        names = [tuple(str(n + 1) for n in range(size)) for size in sizes]
+        outline = Outline("row", names[0], "column", names[1])
+    if most := outline.most_columns:
+        size_key = f"{key}_size"
+        st.session_state[size_key] = min(len(outline.columns), most)
+        number_field(
+            f"how many {outline.column_title}",
+            1,
+            most,
+            key=size_key,
+            width=180,
+            on_change=lambda: _write_uniform(key, 1, st.session_state[size_key]),
+        )
     if [len(row) for row in rows] != [len(outline.columns)] * len(outline.rows):
         _draw_fit(key, outline)
         return value
@@ -90,81 +104,45 @@ def _draw_probabilities(
     key: str, rows: tuple[tuple[float, ...], ...], outline: Outline, columns: slice, *, part: str
 ) -> None:
     """Draw some columns of a table of probabilities as a grid; `part` is added to its keys."""
-    names = outline.columns[columns]
+    names, first = outline.columns[columns], outline.row_title
 
     def to_text(edited: list[list[float | None]]) -> str:
+        # An empty cell becomes NaN, which the process rejects.
+        cells = [[math.nan if cell is None else float(cell) for cell in row] for row in edited]
         whole = [
-            (*row[: columns.start], *map(_number, new), *row[columns.stop :])
-            for row, new in zip(rows, edited, strict=True)
+            (*row[: columns.start], *new, *row[columns.stop :])
+            for row, new in zip(rows, cells, strict=True)
         ]
         return show_numbers(tuple(whole))
 
+    width = _PART_WIDTH if part else 80
+    number_column = partial(st.column_config.NumberColumn, format="%.4g", width=width)
+    # The row of the first position has no title, but a column must have one.
+    title = st.column_config.Column(first or "day", width=_NAME_WIDTH, pinned=True)
     _draw_grid(
         key,
         lambda: pd.DataFrame(np.array(rows, float)[:, columns], index=outline.rows, columns=names),
         to_text,
         outline,
         part=part,
-        column_config={
-            # The row of the first position has no title, but a column must have one.
-            "_index": st.column_config.Column(
-                outline.row_title or "day", width=_NAME_WIDTH, pinned=True
-            ),
-            **{
-                column: st.column_config.NumberColumn(
-                    format="%.4g",
-                    width=_PART_WIDTH if part else 80,
-                    help=f"{outline.column_title}: {as_text(column)}",
-                )
-                for column in names
-            },
-        },
-        alt=f"Editable probabilities: {outline.column_title} by {outline.row_title or 'day 1'}.",
+        column_config={"_index": title}
+        | {each: number_column(help=f"{outline.column_title}: {as_text(each)}") for each in names},
+        alt=f"Editable probabilities: {outline.column_title} by {first or 'day 1'}.",
     )
 
 
-def _draw_size(key: str, outline: Outline) -> None:
-    size = f"{key}_size"
-    most = present(outline.most_columns)
-    st.session_state[size] = min(len(outline.columns), most)
-    number_field(
-        f"how many {outline.column_title}",
-        1,
-        most,
-        key=size,
-        width=180,
-        on_change=lambda: _write_uniform(key, 1, st.session_state[size]),
-    )
-
-
-def _draw_fit(key: str, outline: Outline | None) -> None:
-    if outline is None:
-        return
+def _draw_fit(key: str, outline: Outline) -> None:
     rows, columns = len(outline.rows), len(outline.columns)
-    draw_button(
+    label, fitting = (
         f"Fit the table to the {outline.named_by}",
-        f"{key}_fit",
-        "grid_on",
-        _write_uniform,
-        key,
-        rows,
-        columns,
+        (_write_uniform, key, rows, columns),
     )
+    draw_button(label, f"{key}_fit", "grid_on", *fitting)
     st.caption(f"It becomes {rows} × {columns}, with equal probabilities in each row.")
 
 
 def _write_uniform(key: str, rows: int, columns: int) -> None:
     st.session_state[key] = show_numbers(((1 / columns,) * columns,) * rows)
-
-
-def _numbered(rows: tuple[tuple[float, ...], ...]) -> Outline:
-    names = [tuple(str(n + 1) for n in range(size)) for size in (len(rows), max(map(len, rows)))]
-    return Outline("row", names[0], "column", names[1])
-
-
-def _number(cell: float | None) -> float:
-    # An empty cell becomes NaN, which the process rejects.
-    return math.nan if cell is None else float(cell)
 
 
 def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bool) -> Rows | None:
@@ -188,13 +166,22 @@ def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bo
             height="content",
             max_chars=2000,
         )
+    cells = read_cells(text[:MOST_TYPED]) or [[EMPTY_CELL]]
+    columns = [str(n + 1) for n in range(min(max(map(len, cells)), MOST_COLUMNS))]
+
+    def make_table() -> pd.DataFrame:
+        rows = [(row + [EMPTY_CELL] * len(columns))[: len(columns)] for row in cells[:MOST_ROWS]]
+        return pd.DataFrame(rows, columns=columns, dtype=str).replace(EMPTY_CELL, "")
+
+    def cell_text(cell: object) -> str:
+        # Spaces separate cells in the text, so a cell must not contain one.
+        return "_".join(str("" if cell is None else cell).split()) or EMPTY_CELL
+
     with place:
-        cells = read_cells(text[:MOST_TYPED]) or [[EMPTY_CELL]]
-        columns = [str(n + 1) for n in range(min(max(map(len, cells)), MOST_COLUMNS))]
         _draw_grid(
             key,
-            lambda: _cells_table(cells[:MOST_ROWS], columns),
-            lambda rows: "\n".join(" ".join(map(_cell_text, row)) for row in rows),
+            make_table,
+            lambda rows: "\n".join(" ".join(map(cell_text, row)) for row in rows),
             hide_index=True,
             num_rows="dynamic" if more_rows else "fixed",
             # Text columns, so that a cell that is not a number is shown with an error.
@@ -209,16 +196,6 @@ def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bo
         except OptionError as error:
             draw_error(str(error))
             return None
-
-
-def _cells_table(cells: list[list[str]], columns: list[str]) -> pd.DataFrame:
-    rows = [(row + [EMPTY_CELL] * len(columns))[: len(columns)] for row in cells]
-    return pd.DataFrame(rows, columns=columns, dtype=str).replace(EMPTY_CELL, "")
-
-
-def _cell_text(cell: object) -> str:
-    # Spaces separate cells in the text, so a cell must not contain one.
-    return "_".join(str("" if cell is None else cell).split()) or EMPTY_CELL
 
 
 def _draw_grid(

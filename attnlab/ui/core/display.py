@@ -13,7 +13,7 @@ from attnlab.configuration.environment import app_folder
 PAGES = app_folder() / "pages"
 TRAIN_PAGE, INSPECT_PAGE = PAGES / "train.py", PAGES / "inspect.py"
 BELIEFS_PAGE = PAGES / "beliefs.py"
-QUESTION_PAGE = PAGES / "a_published_question.py"
+KNOWN_PAGE = PAGES / "known_results.py"
 
 CHART_HEIGHT = 350
 # Heights in pixels of exported charts; on the Train page `style.css` sets them.

@@ -7,15 +7,16 @@ import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from attnlab.configuration.cancellation import Stopped, listening
 from attnlab.configuration.options import AttnlabError
 from attnlab.generators import AbstractGenerator
-from attnlab.generators.interruption import Stopped, listening
-from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
+from attnlab.optimum import FEW_BELIEFS, Best, baselines_of, frequencies, optimum
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import feasibility
 from attnlab.ui.core.display import draw_button
@@ -27,8 +28,22 @@ from attnlab.ui.core.session import session
 _UNNOTICED = 0.1
 _BETWEEN_RERUNS = 1.0
 # These enumerate all beliefs, which may be slow, or estimate if there are too many.
-_ENUMERATED = (optimum, frequencies, ladder)
+_ENUMERATED = (optimum, frequencies, baselines_of)
 _ENUMERATING = (*_ENUMERATED, feasibility)
+
+
+class Pending(Exception):
+    """Something that is still being computed; the message says what, or is empty."""
+
+
+@contextmanager
+def waiting(words: str = "Computing …") -> Iterator[None]:
+    """Draw a note in place of the rest of the block once it raises `Pending`."""
+    try:
+        yield
+    except Pending as pending:
+        st.caption(f":material/hourglass_top: {pending or words}")
+
 
 # A function and its arguments, which are hashable.
 Key = tuple[Any, ...]
@@ -44,7 +59,7 @@ class FutureCache:
     """A bounded, thread-safe cache of futures, computed by a pool of threads.
 
     A key is a pure function and its arguments, an `asker` any object that needs the result. A key
-    without askers is cancelled, before it starts or at its next check (`generators.interruption`).
+    without askers is cancelled, before it starts or at its next `check_in`.
     Each asker has at most one thread at a time, so that its slow keys leave one to the others.
 
     Args:
@@ -164,7 +179,7 @@ def known_losses(experiment: Experiment, baselines: Sequence[str]) -> dict[str, 
     """Return accuracy and loss of uniform guess, floor and these baselines, where known."""
     vocab = experiment.generator.vocabulary.size
     known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
-    for baseline in figure(ladder, experiment.generator, experiment.length) or ():
+    for baseline in figure(baselines_of, experiment.generator, experiment.length) or ():
         if baseline.name in baselines:
             known[baseline.name] = baseline.best
     best = figure(optimum, experiment.generator, experiment.length)

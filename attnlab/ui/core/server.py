@@ -32,7 +32,7 @@ from attnlab.configuration.environment import (
 from attnlab.configuration.numerics import fix_numerics
 from attnlab.configuration.options import OptionError
 from attnlab.live.jobs import WorkQueue
-from attnlab.live.shared_runs import SharedRuns
+from attnlab.live.progress import SharedRuns
 from attnlab.training.limits import HOSTED, OPEN, Limits
 
 # A session can return for two minutes after its tab was closed.

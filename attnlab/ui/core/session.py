@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnlab.configuration.options import OptionError
 from attnlab.live.jobs import Job
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from attnlab.ui.core.session_library import RunKeeper
 
 _KEY = "session"
+# What a button does to the run, given the settings of the controls.
+Command = Callable[[LiveRun, Experiment | OptionError], None]
 
 
 class Asker:
@@ -43,8 +46,7 @@ class Session:
             the baseline of all others.
         autosaves: Autosaves of past runs, by run number.
         run_names: Names of advised and restored runs, by experiment.
-        commands: Buttons pressed since the last rerun of the Train page.
-        replayed_step: The step that a replay shows, or None.
+        commands: What was queued since the last rerun of the Train page.
         jobs: Background jobs by name.
         asker: The open page, as the cache of results knows it.
         requested: Keys of the results that the page requested since its last full rerun.
@@ -54,7 +56,6 @@ class Session:
         charts: The charts drawn since the last full rerun, by name.
         address: The address parameters of the page's settings.
         page: The page of the last rerun, or None.
-        single_map: Whether Train showed the attention of a single head last.
         kept: Other values that panels compute once, by name.
     """
 
@@ -67,8 +68,7 @@ class Session:
     pinned_runs: set[int] = dataclasses.field(default_factory=set)
     autosaves: dict[int, Autosave] = dataclasses.field(default_factory=dict)
     run_names: dict[Experiment, str] = dataclasses.field(default_factory=dict)
-    commands: list[str] = dataclasses.field(default_factory=list)
-    replayed_step: int | str | None = None
+    commands: list[Command] = dataclasses.field(default_factory=list)
     jobs: dict[str, Job] = dataclasses.field(default_factory=dict)
     asker: Asker = dataclasses.field(default_factory=Asker)
     requested: set[tuple[Any, ...]] = dataclasses.field(default_factory=set)
@@ -78,7 +78,6 @@ class Session:
     charts: dict[str, "DrawnChart"] = dataclasses.field(default_factory=dict)
     address: dict[str, str] = dataclasses.field(default_factory=dict)
     page: str | None = None
-    single_map: bool = False
     kept: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def pause(self) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from attnlab.configuration.options import AttnlabError, OptionError, present
 from attnlab.live.live_run import LiveRun
-from attnlab.runs.library import Library, LibraryError, Query, library_folder
+from attnlab.runs.library import Library, LibraryError, library_folder
 from attnlab.runs.past_runs import short_name, twin_of, with_run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import FIRST_PRESET, PRESETS
@@ -81,10 +81,9 @@ def _move_own_runs(library: Library) -> None:
     own = session().library
     if own is None:
         return
-    runs = [entry.number for entry in own.entries(Query(), most=_MOST_MOVED)]
     # If this fails, the runs stay in memory.
     with suppress(LibraryError):
-        library.take_in(own.export(runs))
+        library.take_in(own.export(own.numbers()[:_MOST_MOVED]))
         session().library = None
 
 

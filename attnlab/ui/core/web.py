@@ -33,7 +33,8 @@ POLICY = "; ".join(
         # Streamlit's page and the code that completes the address are inline scripts.
         # Streamlit decodes long numbers with WebAssembly; without it, it uses JavaScript, and
         # Firefox reports an error.
-        "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'",
+        # A component's script, here that of films, is a module at an address of `blob:`.
+        "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:",
         # Streamlit creates styles in the browser.
         "style-src 'self' 'unsafe-inline'",
         # Icons in Streamlit's tables.

@@ -4,9 +4,20 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from attnlab.charts import TRUTHS, curve_chart, map_chart, map_table, top_of_scale
+from attnlab.charts import (
+    HUES,
+    TRUTHS,
+    Scale,
+    Series,
+    level_table,
+    lines_chart,
+    map_chart,
+    series_table,
+    top_of_scale,
+)
 from attnlab.configuration.number_text import show_estimate, show_positions
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
@@ -61,7 +72,7 @@ def _draw_state(state: JobState | None) -> None:
         st.caption("There are too many belief states to enumerate, so the values remain estimates.")
 
 
-def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
+def draw_optimum(best: Optimum | None, vocab: int, word: str) -> None:
     """Draw floor and ceiling of the final position and, as curves, of each position.
 
     Here and below `word` is the process's noun for a position.
@@ -83,14 +94,28 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
             f"The lowest possible mean of −log p({word} {days[-1]}) (Bayes loss). It is {how}.",
         )
         draw_metric("values", "exact" if final.exact else "estimated")
-    ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.by_position])
-    floors = np.array([[b.nll, b.nll_stderr] for b in best.by_position])
-    left, right = st.columns(2, gap="medium")
-    with left, st.container(key="chart_ceiling"):
-        _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab, below=True, word=word)
-    with right, st.container(key="chart_floor"):
-        top = float(np.log(vocab))
-        _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, below=False, word=word)
+    ceilings = [(each.accuracy, each.accuracy_stderr) for each in best.by_position]
+    floors, top = [(each.nll, each.nll_stderr) for each in best.by_position], float(np.log(vocab))
+    for column, (title, found, domain, uniform) in zip(
+        st.columns(2, gap="medium"),
+        (
+            ("ceiling (accuracy)", ceilings, (0, 1), 1 / vocab),
+            ("floor (nats)", floors, (0, 1.15 * top), top),
+        ),
+        strict=True,
+    ):
+        values, stderr = np.array(found).T
+        with column:
+            draw_known_curve(
+                f"{title.capitalize()} of each {word}",
+                series_table("", days, values, stderr),
+                titles=(f"{word} predicted", title),
+                domain=domain,
+                reference=("a uniform guess", uniform),
+                below=found is ceilings,
+                alt=f"{title} of each {word}: {values[0]:.3f} on {word} 1, {values[-1]:.3f} on "
+                f"{word} {days[-1]}.",
+            )
     st.caption(
         f"No model can have a higher expected accuracy than the {link_to('ceiling')}, or a lower "
         f"expected loss than the {link_to('floor')}. Each {word} is predicted from the "
@@ -111,39 +136,39 @@ def draw_entropy_rate(chain: AbstractHiddenChain) -> None:
     )
 
 
-def _draw_days(
-    days: np.ndarray,
-    figures: np.ndarray,
+def draw_known_curve(
     name: str,
-    domain: tuple[float, float],
-    uniform: float,
+    table: pd.DataFrame,
     *,
+    titles: tuple[str, str],
+    domain: tuple[float, float],
+    reference: tuple[str, float],
     below: bool,
-    word: str,
+    alt: str,
 ) -> None:
-    values, stderr = figures.T
-    draw_chart(
-        curve_chart(
-            days,
-            values,
-            stderr,
-            x_title=f"{word} predicted",
-            y_title=name,
-            domain=domain,
-            reference=("a uniform guess", uniform),
-            below=below,
-        ),
-        name=f"{name.capitalize()} of each {word}",
-        alt=f"{name} of each {word}: {values[0]:.3f} on {word} 1, {values[-1]:.3f} on {word} "
-        f"{days[-1]}.",
+    """Draw a known quantity as a grey line, with a band of ± one standard error.
+
+    `reference` is the name and value of a level, with its name above or `below` it.
+    """
+    level, value = reference
+    chart = lines_chart(
+        table,
+        level_table({level: value}, table["at"].to_numpy()),
+        x=Scale(titles[0], kind="ordinal"),
+        y=Scale(titles[1], ".4f", domain=domain),
+        series=(Series("", HUES.truth, dash=(5, 4)),),
+        look="band",
+        below=below,
+        height=260,
     )
+    draw_chart(chart, name=name, alt=alt)
 
 
 # The linear predictor's loss decreases forever if some tokens are impossible.
 _STOPPED = "≈ and ≤: the optimisation was stopped early, since some tokens are impossible."
 
 
-def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str = "day") -> None:
+def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str) -> None:
     """Draw a table of the baselines, each with more information than the one above it."""
     if baselines is None:
         draw_gap()
@@ -151,9 +176,10 @@ def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str = "day") -> No
     # Only three columns fit on a phone.
     lines = ["| predictor and its information | accuracy | loss (nats) |", "|:--|:--|:--|"]
     for baseline in baselines:
-        figures = f"{_accuracy(baseline.best)} | {_nll(baseline.best)}"
-        knows = _knowledge(baseline.name, word)
-        lines.append(f"| **{baseline.name}** · {knows} | {figures} |")
+        name, found = baseline.name, f"{_accuracy(baseline.best)} | {_nll(baseline.best)}"
+        of_order = f"the last {name.removeprefix('order-')} visible {{word}}s"
+        knows = _KNOWS.get(name, of_order).format(word=word)
+        lines.append(f"| **{name}** · {knows} | {found} |")
     stopped = any(baseline.best.bounded for baseline in baselines)
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
@@ -166,7 +192,7 @@ def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str = "day") -> No
     )
 
 
-def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
+def draw_dependence(dependence: Dependence | None, word: str) -> None:
     """Draw the choice of a measure, and the map of the true dependence by this measure."""
     chosen = st.segmented_control(
         "measure",
@@ -181,21 +207,18 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         draw_gap()
         return
     length = len(dependence.replacement)
-    values, stderr, title, meaning = {
+    title, meaning = {
         "replacement": (
-            dependence.replacement,
-            dependence.replacement_stderr,
             "total variation",
             f"how much the prediction changes when that {word} is replaced at random (total "
             "variation, 0 to 1)",
         ),
         "information": (
-            dependence.information,
-            dependence.information_stderr,
             "information (nats)",
             f"how much the Bayes loss increases, in nats, when only that {word} is hidden",
         ),
     }[measure]
+    values, stderr = (getattr(dependence, f"{measure}{part}") for part in ("", "_stderr"))
     final, informative = values[-1], np.flatnonzero(informative_positions(dependence))
     order = np.argsort(-final, kind="stable")
     strongest = ", ".join(
@@ -210,34 +233,23 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         else f"{predicted} depends on no {word}."
     )
     with st.container(key="chart_dependence"):
-        chart = map_chart(
-            map_table(values, stderr=stderr),
-            length=length,
-            title=title,
-            domain=(0, top_of_scale(values)),
-            ramp=TRUTHS,
-            titles=(f"{word} depended on →", f"← last visible {word}"),
-            errors=True,
-            form=".4f",
-            word=word,
-        )
-        alternative = (
-            f"True dependence by {measure}, {length} {word}s. {predicted} depends most on "
-            f"{word} {order[0] + 1}: {final[order[0]]:.3f}."
-        )
         draw_chart(
-            chart,
+            map_chart(
+                values,
+                stderr=stderr,
+                title=title,
+                domain=(0, top_of_scale(values)),
+                ramp=TRUTHS,
+                titles=(f"{word} depended on →", f"← last visible {word}"),
+                form=".4f",
+                word=word,
+            ),
             name=f"True dependence by {measure}",
-            alt=alternative,
+            alt=f"True dependence by {measure}, {length} {word}s. {predicted} depends most on "
+            f"{word} {order[0] + 1}: {final[order[0]]:.3f}.",
         )
     source = "Exact." if dependence.exact else "Estimated from sampled sequences."
     st.caption(f"Each row predicts the next {word}. Each cell is {meaning}. {source}")
-
-
-def _knowledge(name: str, word: str) -> str:
-    if name in _KNOWS:
-        return _KNOWS[name].format(word=word)
-    return f"the last {name.removeprefix('order-')} visible {word}s"
 
 
 def _accuracy(best: Best) -> str:

@@ -2,9 +2,11 @@
 
 import dataclasses
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from attnlab.charts import rule_chart, rule_table
+from attnlab.charts import rule_chart
 from attnlab.configuration.options import OptionError
 from attnlab.generators import (
     AbstractGenerator,
@@ -16,10 +18,10 @@ from attnlab.generators import (
 from attnlab.runs.links import control_key
 from attnlab.training.limits import check_limit
 from attnlab.training.steps import Training
+from attnlab.ui.controls.address import go_to
 from attnlab.ui.controls.address_controls import or_last_good
 from attnlab.ui.controls.form import draw_process_form, in_control_words, probability_options
 from attnlab.ui.controls.form_state import fill_form, read_form
-from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.controls.tables import draw_process_tables
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.outside import draw_error
@@ -41,19 +43,25 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
     """Draw each table of probabilities of a process as a heatmap."""
     if not generator.tables:
         return
-    for column, rule in zip(st.columns(2, gap="medium"), generator.tables, strict=False):
-        likeliest = max(
-            (probability, row, name)
-            for row, probs in zip(rule.outline.rows, rule.probs, strict=True)
-            for name, probability in zip(rule.outline.columns, probs, strict=True)
-        )
-        with column, st.container(key=f"chart_rule_{rule.name}"):
+    for place, rule in zip(st.columns(2, gap="medium"), generator.tables, strict=False):
+        outline, probs = rule.outline, np.array(rule.probs)
+        row, column = (at.ravel() for at in np.indices(probs.shape))
+        names = np.array(outline.rows)[row], np.array(outline.columns)[column]
+        table = pd.DataFrame({"row": row, "column": column, "probability": probs.ravel()})
+        likeliest = int(probs.argmax())
+        with place:
             st.markdown(f"**{rule.name}**")
             draw_chart(
-                rule_chart(rule_table(rule), rule=rule),
+                rule_chart(
+                    table.assign(row_name=names[0], column_name=names[1]),
+                    rows=outline.rows,
+                    columns=outline.columns,
+                    row_title=outline.row_title,
+                    column_title=outline.column_title,
+                ),
                 name=f"Probabilities: {rule.name}",
-                alt=f"Table `{rule.name}` with {len(rule.probs)} rows. Its largest probability is "
-                f"{likeliest[0]:g}, of {likeliest[2]} after {likeliest[1]}.",
+                alt=f"Table `{rule.name}` with {len(probs)} rows. Its largest probability is "
+                f"{probs.max():g}, of {names[1][likeliest]} after {names[0][likeliest]}.",
             )
     st.caption("Each row is a probability distribution over the columns, given the row's label.")
 
@@ -64,19 +72,30 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
     If the settings are invalid, return the last valid process of the same class, or None.
     """
     with st.sidebar:
-        kind, values, length = draw_process_form()
+        kind, chosen, length = draw_process_form()
         train = st.container()
     rule, tables = st.columns(2, gap="large") if probability_options(kind) else [st] * 2
     with tables.container():
-        is_read = not isinstance(values, OptionError)
-        chosen = draw_process_tables(kind, values) if is_read else values
+        if not isinstance(chosen, OptionError):
+            chosen = draw_process_tables(kind, chosen)
         if isinstance(chosen, AbstractGenerator):
             # A task's length follows from its options.
             length = chosen.own_length() or length
-        chosen = _checked(chosen, length)
-    is_good = not isinstance(chosen, OptionError)
+            try:
+                check_limit("length", length, limits())
+                chosen = chosen.at_length(length)
+            except OptionError as error:
+                draw_error(in_control_words(error))
+                chosen = error
+    is_good = isinstance(chosen, AbstractGenerator)
     with train:
-        _draw_train_button(kind, is_good=is_good)
+        pressed = draw_button(
+            "Train on this", "train_on_this", "model_training", type="primary", disabled=not is_good
+        )
+        if pressed:
+            if issubclass(kind, AbstractTask):
+                _suit_training(kind)
+            go_to(TRAIN_PAGE)
         _draw_table_button(chosen)
     found = (chosen, length) if is_good else None
     generator, length = or_last_good(found, (None, length), key="last_good_process")
@@ -86,38 +105,11 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
         st.header("The rule", anchor=False)
         st.markdown(generator.rule_in_words(length))
         if not is_good:
-            st.info(
-                "This page shows the last valid settings.",
-                icon=":material/history:",
-            )
+            st.info("This page shows the last valid settings.", icon=":material/history:")
     return generator, length
 
 
-def _checked(
-    generator: AbstractGenerator | OptionError, length: int
-) -> AbstractGenerator | OptionError:
-    """Return the process at this length, or the error, which is shown if the length causes it."""
-    if isinstance(generator, OptionError):
-        return generator
-    try:
-        check_limit("length", length, limits())
-        return generator.at_length(length)
-    except OptionError as error:
-        draw_error(in_control_words(error))
-        return error
-
-
-def _draw_train_button(kind: type[AbstractGenerator], *, is_good: bool) -> None:
-    pressed = draw_button(
-        "Train on this", "train_on_this", "model_training", type="primary", disabled=not is_good
-    )
-    if pressed:
-        if issubclass(kind, AbstractTask):
-            _suit_training(kind)
-        go_to(TRAIN_PAGE)
-
-
-def _draw_table_button(process: AbstractGenerator | OptionError) -> None:
+def _draw_table_button(process: object) -> None:
     """Draw a button that turns a named hidden chain into the same one as an editable table."""
     if not isinstance(process, AbstractHiddenChain) or isinstance(process, HiddenChain):
         return

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from attnlab import charts
@@ -13,6 +14,7 @@ from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import draw_gap
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.generators.optimum_panel import draw_known_curve
 
 _SEED = "sample_seed"
 # A narrower axis would magnify rounding errors.
@@ -41,7 +43,8 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     with st.container(key="sample"):
         st.markdown("\n".join(lines))
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_button("New sample", "new_sample", "casino", _next_seed)
+        change = st.session_state.update, {_SEED: sample_seed() + 1}
+        draw_button("New sample", "new_sample", "casino", *change)
         task = f"sees {word}s 1 to {length} and has to predict {word} {length + 1}. Can you?"
         if generator.has_loss_mask():
             task = f"has to predict some of the {word}s, each from those before it."
@@ -55,26 +58,29 @@ def draw_frequencies(
     if known is None or counted is None:
         draw_gap()
         return
-    symbols, length = generator.vocabulary.symbols, len(known.days) - 1
-    word = generator.position_word
+    symbols, word, shown = (
+        generator.vocabulary.symbols,
+        generator.position_word,
+        counted.frequencies,
+    )
+    length = len(known.days) - 1
     predicted = f"{word.capitalize()} {length + 1}"
     before, last = f"{word} {length - 1}", f"{word} {length}"
-    shown, left_right = counted.frequencies, st.columns(2, gap="medium")
-    with left_right[0], st.container(key="chart_final_day"):
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(key="chart_final_day"):
         st.markdown(f"**{predicted}, the one to predict**")
-        of_day = known.days[-1], shown.days[-1], shown.days_stderr[-1]
-        _draw_bars(predicted, *of_day, symbols)
+        table = _frequency_table(known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols)
+        _draw_bars(predicted, table, symbols)
         st.markdown(days_in_words(generator, known))
-    as_maps = len(symbols) > _MOST_SYMBOLS
-    with left_right[1], st.container(key="chart_following"):
-        st.markdown(f"**From {before} to {last}**")
-        of_pairs = known.following, shown.following, shown.following_stderr
-        if as_maps:
-            _draw_maps(before, last, *of_pairs, symbols)
+    with right:
+        title = f"From {before} to {last}"
+        st.markdown(f"**{title}**")
+        pairs = tuple(f"{first} → {second}" for first in symbols for second in symbols)
+        table = _frequency_table(known.following, shown.following, shown.following_stderr, pairs)
+        if len(symbols) <= _MOST_SYMBOLS:
+            _draw_bars(title, table, pairs)
         else:
-            pairs = _pairs(symbols)
-            bars = [each.ravel() for each in of_pairs]
-            _draw_bars(f"From {before} to {last}", bars[0], bars[1], bars[2], pairs)
+            _draw_maps(before, last, table, symbols)
     exact = "exact" if known.exact else "estimated from a larger sample"
     st.caption(
         f"Grey bars are probabilities ({exact}). Points are frequencies in {counted.size:,} "
@@ -83,30 +89,68 @@ def draw_frequencies(
     )
 
 
-def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
+def _frequency_table(
+    known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names: Sequence[str]
+) -> pd.DataFrame:
+    """Return one row per outcome, except outcomes with unknown values."""
+    columns = {"known": known.ravel(), "counted": counted.ravel(), "error": stderr.ravel()}
+    table = pd.DataFrame({"row": np.arange(len(names)), "name": names, **columns})
+    low, high = table["counted"] - table["error"], table["counted"] + table["error"]
+    return table.assign(low=low.clip(lower=0), high=high.clip(upper=1)).dropna(subset=["known"])
+
+
+def _draw_bars(title: str, table: pd.DataFrame, names: tuple[str, ...]) -> None:
+    draw_chart(
+        charts.frequency_chart(table, names=names, title="probability"),
+        name=title,
+        alt=f"Probabilities and frequencies in the sample. {_table_in_words(table)}",
+    )
+
+
+def _draw_maps(before: str, last: str, table: pd.DataFrame, symbols: tuple[str, ...]) -> None:
+    """Draw the maps of probabilities and of frequencies of all pairs, with the same scale."""
+    look = {"row_title": f"← {before}", "column_title": f"{last} →", "symbols": symbols}
+    look["most"] = charts.top_of_scale(table["known"].to_numpy())
+    for of, meaning in (("known", "probabilities"), ("counted", "frequencies in the sample")):
+        draw_chart(
+            charts.frequency_map_chart(table, of=of, **look),
+            name=f"From {before} to {last}, {meaning}",
+            alt=f"{meaning.capitalize()} of {len(symbols) ** 2:,} pairs. {_table_in_words(table)}",
+        )
+
+
+def _table_in_words(table: pd.DataFrame) -> str:
+    known, counted, error = (table[name].to_numpy() for name in ("known", "counted", "error"))
+    likeliest = int(known.argmax())
+    apart = np.divide(np.abs(counted - known), error, out=0 * known, where=error > 0)
+    return (
+        f"The largest is {table['name'].iloc[likeliest]}: {known[likeliest]:.3f}, in the sample "
+        f"{show_measured(counted[likeliest], error[likeliest])}. The largest difference is "
+        f"{np.nanmax(apart):.1f} standard errors."
+    )
+
+
+def draw_agreement(agreement: Agreement | None, word: str) -> None:
     """Draw how often the tokens of two positions agree, minus chance, by their distance."""
     if agreement is None:
         draw_gap()
         return
-    lags, values = np.arange(1, len(agreement.values) + 1), agreement.values
-    low = float(np.nan_to_num(values - agreement.stderr).min())
-    high = float(np.nan_to_num(values + agreement.stderr).max())
-    with st.container(key="chart_agreement"):
-        draw_chart(
-            charts.curve_chart(
-                lags,
-                values,
-                agreement.stderr,
-                x_title=f"{word}s apart",
-                y_title="agreement beyond chance",
-                domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
-                reference=(f"independent {word}s", 0.0),
-                below=True,
-            ),
-            name="Agreement above independence",
-            alt=f"Agreement above independence of two {word}s by their distance: {values[0]:.3f} "
-            f"at one {word}, {values[-1]:.3f} at {lags[-1]} {word}s.",
-        )
+    lags, values, stderr = (
+        np.arange(1, len(agreement.values) + 1),
+        agreement.values,
+        agreement.stderr,
+    )
+    low, high = np.nan_to_num(values - stderr).min(), np.nan_to_num(values + stderr).max()
+    draw_known_curve(
+        "Agreement above independence",
+        charts.series_table("", lags, values, stderr),
+        titles=(f"{word}s apart", "agreement beyond chance"),
+        domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
+        reference=(f"independent {word}s", 0.0),
+        below=True,
+        alt=f"Agreement above independence of two {word}s by their distance: {values[0]:.3f} "
+        f"at one {word}, {values[-1]:.3f} at {lags[-1]} {word}s.",
+    )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
     st.caption(
         f"Agreement of two {word}s beyond chance: 0 for independent {word}s, 1 if they always "
@@ -114,66 +158,9 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
     )
 
 
-def _pairs(symbols: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"{first} → {second}" for first in symbols for second in symbols)
-
-
-def _draw_bars(
-    title: str, known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names: Sequence[str]
-) -> None:
-    draw_chart(
-        charts.frequency_chart(
-            charts.frequency_table(known, counted, stderr, names),
-            names=names,
-            title="probability",
-        ),
-        name=title,
-        alt="Probabilities and frequencies in the sample. "
-        + _in_words(known, counted, stderr, names),
-    )
-
-
-def _draw_maps(
-    before: str,
-    last: str,
-    known: np.ndarray,
-    counted: np.ndarray,
-    stderr: np.ndarray,
-    symbols: tuple[str, ...],
-) -> None:
-    """Draw the maps of probabilities and of frequencies of all pairs, with the same scale."""
-    names = _pairs(symbols)
-    figures = known.ravel(), counted.ravel(), stderr.ravel()
-    for of, meaning in (("known", "probabilities"), ("counted", "frequencies in the sample")):
-        draw_chart(
-            charts.frequency_map_chart(
-                charts.frequency_table(*figures, names),
-                symbols=symbols,
-                of=of,
-                row_title=f"← {before}",
-                column_title=f"{last} →",
-                most=charts.top_of_scale(np.nan_to_num(known)),
-            ),
-            name=f"From {before} to {last}, {meaning}",
-            alt=f"{meaning.capitalize()} of {len(names):,} pairs. {_in_words(*figures, names)}",
-        )
-
-
-def _in_words(
-    known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names: Sequence[str]
-) -> str:
-    likeliest, gap = int(np.nanargmax(known)), np.abs(counted - known)
-    furthest = float(np.nanmax(np.where(stderr > 0, gap / np.where(stderr > 0, stderr, 1), 0)))
-    return (
-        f"The largest is {names[likeliest]}: {known[likeliest]:.3f}, in the sample "
-        f"{show_measured(counted[likeliest], stderr[likeliest])}. The largest difference is "
-        f"{furthest:.1f} standard errors."
-    )
-
-
 def days_in_words(generator: AbstractGenerator, known: Frequencies) -> str:
     """Return text with the token probabilities of the first and last position, or of every one."""
-    symbols = generator.vocabulary.symbols
+    symbols, word = generator.vocabulary.symbols, generator.position_word
 
     def shares(day: int) -> str:
         probabilities, stderr = known.days[day], known.days_stderr[day]
@@ -187,12 +174,6 @@ def days_in_words(generator: AbstractGenerator, known: Frequencies) -> str:
 
     stationary = generator.is_stationary()
     if stationary:
-        every = f"the probabilities of every {generator.position_word} are {shares(-1)}."
-        return f"The process is **stationary**: {every}"
+        return f"The process is **stationary**: the probabilities of every {word} are {shares(-1)}."
     start = "Probabilities: " if stationary is None else "The process is **not stationary**: "
-    word = generator.position_word
     return f"{start}{word} 1 {shares(0)}; {word} {len(known.days)} {shares(-1)}."
-
-
-def _next_seed() -> None:
-    st.session_state[_SEED] += 1

@@ -7,15 +7,15 @@ from typing import Any
 import streamlit as st
 
 from attnlab.configuration.options import quoted
-from attnlab.optimum import agreement, dependence, frequencies, ladder, optimum
-from attnlab.ui.controls.link_bar import OwnParameters
+from attnlab.optimum import agreement, baselines_of, dependence, frequencies, optimum
+from attnlab.ui.controls.address import OwnParameters
 
 # By section: the functions whose results it shows, besides the sample.
 SECTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = MappingProxyType(
     {
         "Formula": (),
         "Frequencies": (frequencies, agreement),
-        "Best possible": (optimum, ladder),
+        "Best possible": (optimum, baselines_of),
         "What matters": (dependence,),
     }
 )

@@ -1,23 +1,21 @@
 """The charts of the In context page: loss by position, heads, and the algorithm that is nearest."""
 
-import dataclasses
 from functools import partial
 
 import streamlit as st
 
 from attnlab.configuration.number_text import show_range
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import present
 from attnlab.inspection.predictions import check_predicts_all
 from attnlab.inspection.strategies import has_references
-from attnlab.known_results import KNOWN_RESULTS
-from attnlab.known_results.shipped import shipped_numbers
+from attnlab.known_results import KNOWN_RESULTS, number_label
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.in_context.ablation_panel import draw_ablations
 from attnlab.ui.in_context.clamp_panel import draw_clamp
-from attnlab.ui.in_context.heads_panel import draw_head_map, draw_head_table, draw_heads
+from attnlab.ui.in_context.heads_panel import draw_head_table, draw_heads
 from attnlab.ui.in_context.measures import (
     measured_at,
     missing,
@@ -26,25 +24,29 @@ from attnlab.ui.in_context.measures import (
 from attnlab.ui.in_context.strategies_panel import (
     draw_answer,
     draw_distances,
-    draw_loss_by_position,
     draw_mixture,
 )
 from attnlab.ui.in_context.text_panel import draw_text
-from attnlab.ui.train.bench import Bench
-from attnlab.ui.train.course import draw_over_training, redraw_over_training
-from attnlab.ui.train.cursor import shown_moment, with_starting_point
+from attnlab.ui.train.course import (
+    draw_over_training,
+    offer_presets,
+    redraw_over_training,
+    with_model,
+)
+from attnlab.ui.train.cursor import shown_moment
+from attnlab.ui.train.training_page import Bench
+
+_LACKS = "has the same rule in all sequences"
+
+
+def draw_offer(_: Bench) -> None:
+    """Draw presets that are learned in context if the selected process is not."""
+    offer_presets(has_references, _LACKS)
 
 
 def draw_in_context(bench: Bench) -> None:
     """Draw the charts; redraw them during training and replays."""
-    draw_over_training(
-        bench.run,
-        has_references,
-        "**In the selected process, all sequences have the same rule.** Choose a process with a "
-        "rule for each sequence.",
-        _draw,
-        missing,
-    )
+    draw_over_training(bench.run, has_references, _LACKS, _draw, missing)
 
 
 def draw_in_context_panel(run: LiveRun) -> None:
@@ -60,41 +62,19 @@ def _draw_panel(run: LiveRun) -> None:
 
 def _draw(snapshot: Snapshot) -> None:
     experiment = snapshot.experiment
-    if not has_references(experiment.generator):
-        st.caption(
-            "The current run's sequences all have the same rule. Press **Start** to train on the "
-            "selected process."
-        )
-        return
-    try:
-        check_predicts_all(experiment)
-    except OptionError as error:
-        st.caption(str(error))
-        return
-    with st.spinner("Building the untrained model …"):
-        snapshot = with_starting_point(snapshot)
-    if snapshot.latest is None or snapshot.probes is None:
-        st.caption(":material/hourglass_top: Preparing the run …")
-        return
-    with st.spinner("Computing the exact predictions …"):
-        references = references_for(experiment)
+    check_predicts_all(experiment)
+    snapshot = with_model(snapshot)
+    tokens = present(snapshot.probes)[0]
+    references = references_for(experiment)
     moment = shown_moment(snapshot)
     step, measured, course = measured_at(snapshot, references, moment)
-    word = experiment.generator.position_word
-    loss = partial(draw_loss_by_position, references, measured, step, word)
-    head_map = partial(draw_head_map, experiment, moment.model, measured, snapshot.probes[0])
     charts = [
-        loss,
         partial(draw_heads, measured, course),
         partial(draw_distances, references, course),
         partial(draw_mixture, references, measured, course, step),
-        head_map,
         partial(draw_head_table, measured, course),
     ]
     with st.container(key="in_context_charts"):
-        if len(course.steps) == 1:
-            # Curves over training would have one point.
-            charts = [loss, head_map]
         if not snapshot.step and not snapshot.active:
             st.caption(
                 ":material/play_circle: **The model is not trained yet.** Train it to see which "
@@ -102,14 +82,15 @@ def _draw(snapshot: Snapshot) -> None:
             )
         else:
             draw_answer(references, measured.found, step)
-        for at in range(0, len(charts), 2):
+        # Curves over training would have one point.
+        for at in range(0, len(charts) if len(course.steps) > 1 else 0, 2):
             for column, draw in zip(st.columns(2, gap="medium"), charts[at : at + 2], strict=True):
                 with column:
                     draw()
         _draw_over_seeds(experiment)
         if measured.heads:
             at_rest = None if snapshot.active else references
-            draw_text(experiment, moment.model, measured, course, snapshot.probes[0], at_rest)
+            draw_text(experiment, moment.model, measured, course, tokens, at_rest)
         if measured.heads and moment.is_now and not snapshot.active:
             draw_ablations(references, moment.model, measured, course)
             draw_clamp(snapshot, measured.heads)
@@ -118,11 +99,10 @@ def _draw(snapshot: Snapshot) -> None:
 def _draw_over_seeds(experiment: Experiment) -> None:
     """Draw the numbers of the known result that has these settings, with more seeds."""
     for known in KNOWN_RESULTS.values():
-        settings = known.settings.values()
-        if experiment not in [dataclasses.replace(each, seed=experiment.seed) for each in settings]:
+        if known.study.setting_of(experiment) is None:
             continue
-        measure, numbers = known.checks[0].measure, shipped_numbers(known)[1]
-        found = {name: of[measure].values() for name, of in numbers.items() if of.get(measure)}
+        measure, numbers = known.checks[0].measure, known.shipped_numbers
+        found = {name: of[measure].values() for name, of in numbers.items() if of[measure]}
         if not found:
             continue
         # Some numbers are counts of steps.
@@ -131,7 +111,8 @@ def _draw_over_seeds(experiment: Experiment) -> None:
             f"{name} {show_range(min(each), max(each), places=places)}"
             for name, each in found.items()
         )
+        name, seeds = number_label(measure).capitalize(), known.study.seeds
         st.caption(
-            f"{measure.capitalize()} over {known.seeds} seeds: {', '.join(ranges)} "
+            f"{name} over {seeds} seeds: {', '.join(ranges)} "
             f"([Known results](known_results#{known.name}))."
         )

@@ -2,31 +2,22 @@
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import streamlit as st
-from jaxtyping import Bool, Int
 
 from attnlab.charts import (
     HUES,
-    HeadPicture,
     Scale,
     Series,
     distinct,
     lines_chart,
-    overview_chart,
-    overview_table,
     series_table,
 )
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import present
 from attnlab.inspection import HeadScore, role_of
-from attnlab.inspection.head_scores import MEASURES
-from attnlab.models import AbstractModel
-from attnlab.models.inside import trace_of
-from attnlab.training.experiment import Experiment
-from attnlab.ui.core.display import on_dark
+from attnlab.inspection.head_scores import SHARES
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.in_context.measures import Course, Measured
@@ -97,62 +88,11 @@ def draw_heads(measured: Measured, course: Course) -> None:
 
 def _shown_measures(heads: Sequence[HeadScore]) -> dict[str, str]:
     """Return the measures to draw, with their names: those that are defined and different."""
-    rows = np.array([[getattr(each, name) for name in MEASURES] for each in heads])
-    shares = dict(zip(MEASURES, rows.T, strict=True))
+    rows = np.array([[getattr(each, name) for name in SHARES] for each in heads])
+    shares = dict(zip(SHARES, rows.T, strict=True))
     if np.allclose(shares["true_sources"], shares["prefix_match"], atol=1e-4):
         del shares["true_sources"]
     return {name: _NAMES[name] for name, each in shares.items() if not np.isnan(each).all()}
-
-
-def draw_head_map(
-    experiment: Experiment, model: AbstractModel, measured: Measured, tokens: np.ndarray
-) -> None:
-    """Draw the pattern of the head with the largest prefix match, beside the true sources."""
-    place = _strongest(measured.heads, "prefix_match")
-    if place is None:
-        return
-    score = measured.heads[place]
-    patterns = [each for each in trace_of(model, tokens).attention if each.kind == "self"]
-    found = patterns[score.layer - 1]
-    pictures = [
-        HeadPicture(head_title(score), np.asarray(found.pattern[score.head - 1]), found.mask)
-    ]
-    sources = true_sources_of(experiment, tokens)
-    if sources is not None:
-        truth = sources / np.maximum(sources.sum(axis=1, keepdims=True), 1)
-        pictures.append(HeadPicture("true sources", truth, found.mask))
-    word = experiment.generator.position_word
-    st.markdown(f"**Attention of {head_title(score)} in one sequence**")
-    st.caption(
-        f"Rows are queries, columns are keys. {link_to('true sources', 'True sources')} are the "
-        f"{word}s that the best possible prediction uses."
-    )
-    draw_chart(
-        overview_chart(
-            overview_table([pictures], dark=on_dark()),
-            lines=1,
-            columns=len(pictures),
-            texts=False,
-            cell="share of attention",
-            height=_MAP_HEIGHT,
-        ),
-        name="Attention and true sources",
-        alt=f"Attention of {head_title(score)} on one sequence of {len(tokens)} "
-        f"{word}s, beside the true sources.",
-    )
-
-
-def true_sources_of(
-    experiment: Experiment, tokens: Int[np.ndarray, " length"]
-) -> Bool[np.ndarray, "query key"] | None:
-    """Return the positions that each next token in the loss is read from, if they are defined."""
-    process = experiment.generator.at_length(experiment.length)
-    sources = process.true_sources(jnp.asarray(tokens))
-    if sources is None:
-        return None
-    # The loss mask does not depend on the last token.
-    mask = process.loss_mask(jnp.append(jnp.asarray(tokens), 0))
-    return np.asarray(sources if mask is None else sources & mask[1:, None])
 
 
 def draw_head_table(measured: Measured, course: Course) -> None:

@@ -21,8 +21,10 @@ from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import LossByPosition
 from attnlab.training.experiment import Experiment
+from attnlab.ui.core.figures import Pending, figure
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of, without_gaps
+from attnlab.ui.train import course
+from attnlab.ui.train.course import result_shown
 from attnlab.ui.train.cursor import Moment
 
 _COURSE = "in_context_course"
@@ -37,13 +39,15 @@ class Measured(NamedTuple):
 
 
 def references_for(experiment: Experiment) -> References:
-    """Return the reference predictions of an experiment, kept for the last one."""
-    return kept_result(
-        "references",
-        None,
-        (experiment.generator, experiment.length, experiment.seed),
-        lambda: references_of(experiment.generator, experiment.length, seed=experiment.seed),
-    )
+    """Return the reference predictions of an experiment.
+
+    Raises:
+        Pending: If they are not known yet.
+    """
+    found = figure(references_of, experiment.generator, experiment.length, experiment.seed)
+    if found is None:
+        raise Pending("Computing the exact predictions …")
+    return found
 
 
 def measure(experiment: Experiment, references: References, model: AbstractModel) -> Measured:
@@ -88,28 +92,26 @@ def missing(snapshot: Snapshot) -> Sequence[tuple[int, AbstractModel]]:
     """Return the kept models that are not measured yet; none while the run trains."""
     if not has_references(snapshot.experiment.generator):
         return ()
-    return missing_models(course_of(_COURSE, snapshot.experiment), snapshot)
+    return course.Course(_COURSE, snapshot).missing()
 
 
 def measured_at(
     snapshot: Snapshot, references: References, moment: Moment
 ) -> tuple[int, Measured, Course]:
     """Return the step and results of the shown model, and results over training so far."""
-    experiment = snapshot.experiment
-    results = course_of(_COURSE, experiment)
-    of_model = partial(measure, experiment, references)
+    known: course.Course[Measured] = course.Course(_COURSE, snapshot)
+    of_model = partial(measure, snapshot.experiment, references)
 
     def of_shown(model: AbstractModel) -> Measured:
-        return results.get(moment.model_step) or of_model(model)
+        return known.results.get(moment.model_step) or of_model(model)
 
-    if snapshot.history.checkpoints and 0 not in results:
+    if snapshot.history.checkpoints and 0 not in known.results:
         first, model = snapshot.history.checkpoints[0]
-        results[first] = of_model(model)
+        known.results[first] = of_model(model)
     shown = result_shown("in_context", references, snapshot, moment, of_shown)
-    results[shown.step] = shown.result
-    for step, model in some_of(missing(snapshot)):
-        results[step] = of_model(model)
-    steps, found = zip(*without_gaps(results, missing(snapshot)), strict=True)
+    known.results[shown.step] = shown.result
+    known.compute_some(lambda _, model: of_model(model))
+    steps, found = zip(*known.curve(), strict=True)
     most = kept_result("most", references, None, lambda: uniform_excess(references))
     return shown.step, shown.result, Course(steps, found, most)
 

@@ -17,13 +17,10 @@ from attnlab.charts import (
     stacked_table,
 )
 from attnlab.configuration.number_text import show_measured, show_percent
-from attnlab.inspection import References, Strategies, changes_of_nearest, expected_loss
-from attnlab.inspection.strategies import OPTIMAL, rule_loss
-from attnlab.optimum.own_baselines import RULE_KNOWN
-from attnlab.training.evaluation import LossByPosition
+from attnlab.inspection import References, Strategies, changes_of_nearest
+from attnlab.inspection.strategies import OPTIMAL
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.session import kept_result
 from attnlab.ui.in_context.measures import Course, Measured
 
 _HEIGHT = 320
@@ -48,48 +45,6 @@ def draw_answer(references: References, found: Strategies, step: int) -> None:
         f"**At step {step:,} the model is nearest to the {link_to('reference predictor')} "
         f"“{references.names[at]}”:** KL(reference ‖ model) {distance} nats."
     )
-
-
-def draw_loss_by_position(references: References, measured: Measured, step: int, word: str) -> None:
-    """Draw the expected loss of the model and of every reference over the context."""
-    losses = kept_result("reference_losses", references, None, lambda: _losses_of(references))
-    top = 1.1 * float(np.log(references.probs.shape[-1]))
-    least = min(min(each.nll) for each in losses.values())
-    series = (_MODEL, *reference_series(tuple(losses)))
-    table = pd.concat(_rows(*each) for each in {_MODEL.name: measured.loss, **losses}.items())
-    st.markdown(f"**Loss by {word}**, step {step:,}")
-    st.caption(
-        f"The loss falls from {word} to {word} if the model infers the rule from the context."
-    )
-    draw_chart(
-        lines_chart(
-            table,
-            x=Scale(word, ",d", ",d", zero=False),
-            y=Scale("expected loss (nats)", ".3f", domain=(0.9 * least, top)),
-            series=series,
-            look="line",
-            noun="predictor",
-            height=_HEIGHT,
-        ),
-        name=f"Loss by {word}",
-        alt=f"Expected loss at {len(measured.loss.nll)} {word}s: the model at step {step:,}, from "
-        f"{measured.loss.nll[0]:.3f} to {measured.loss.nll[-1]:.3f} nats, and {len(losses)} "
-        "reference predictors.",
-    )
-
-
-def _losses_of(references: References) -> dict[str, LossByPosition]:
-    found = {
-        name: expected_loss(references, probs)
-        for name, probs in zip(references.names, references.probs, strict=True)
-    }
-    known = rule_loss(references)
-    # Last, so that the references have the same colours as in the other charts.
-    return found if known is None else {**found, RULE_KNOWN: known}
-
-
-def _rows(name: str, loss: LossByPosition) -> pd.DataFrame:
-    return series_table(name, np.array(loss.positions) + 1, loss.nll, loss.nll_stderr)
 
 
 def draw_distances(references: References, course: Course) -> None:

@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float
 
-from attnlab.charts import HUES, SIGNED, matrix_chart, matrix_table
+from attnlab.charts import Matrix, matrix_chart
 from attnlab.configuration.number_text import show_measured, show_percent
+from attnlab.film.sequence import true_sources_of
 from attnlab.inspection import HeadScore, References, path_cuts, role_of
 from attnlab.models import AbstractModel
 from attnlab.models.composition import INPUTS, score_parts
@@ -20,7 +21,7 @@ from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.in_context.heads_panel import head_title, true_sources_of
+from attnlab.ui.in_context.heads_panel import head_title
 from attnlab.ui.in_context.measures import Course, Measured
 
 # More strips would not fit on the screen; then one layer is shown.
@@ -111,19 +112,11 @@ def _draw_composition(
     if found is None:
         st.caption("The attention score of this model cannot be split into parts.")
         return score
-    most = float(np.abs(found.scores).max())
     names = _short(found.query), _short(found.key)
     total = found.scores.sum() + found.bias
     draw_chart(
         matrix_chart(
-            matrix_table(found.scores, names=names),
-            shape=found.scores.shape,
-            row_title="← part of the query",
-            column_title="part of the key →",
-            domain=(-most, most),
-            ramp=SIGNED,
-            row_colour=HUES.query,
-            column_colour=HUES.key,
+            Matrix("parts", found.scores, "part of the query", "part of the key"),
             names=names,
             meaning="part of the score",
         ),
@@ -153,7 +146,7 @@ def _draw_path_cuts(references: References, model: AbstractModel, score: HeadSco
         return
     rows: dict[str, dict[str, str]] = {}
     for cut in found:
-        change = show_measured(cut.change, cut.change_stderr) if cut.change_stderr else "unchanged"
+        change = show_measured(*cut.change) if cut.change.stderr else "unchanged"
         rows.setdefault(f"without L{place[0]} H{cut.writer + 1}", {})[cut.into] = change
     st.markdown(f"**Composition: what {head_title(score)} reads from layer {place[0]}**")
     st.table(pd.DataFrame.from_dict(rows, orient="index", columns=list(INPUTS)))

@@ -1,17 +1,17 @@
 """Inspect: the arithmetic of one cell of an attention pattern, and the terms of the logits."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, SupportsFloat
 
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import map_chart, map_table
+from attnlab.charts import map_chart
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import present
-from attnlab.models import AbstractModel, CellArithmetic
+from attnlab.models import AbstractModel, CellArithmetic, CellPlace
 from attnlab.models.inside import trace_of
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.fragments import panel
@@ -43,8 +43,7 @@ def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, 
     left, right = st.columns(2, gap="medium")
     with left:
         query, key = _draw_pattern(experiment, tokens, pattern.astype(np.float64), found.mask)
-    place = {"layer": found.layer, "kind": found.kind, "head": head}
-    cell = model.cell(jnp.asarray(tokens), **place, query=query, key=key)
+    cell = model.cell(jnp.asarray(tokens), CellPlace(found.layer, head, query, key, found.kind))
     with right, st.container(key="arithmetic"):
         if cell is not None:
             _draw_arithmetic(cell, query, key, experiment, found.kind)
@@ -70,8 +69,8 @@ def _draw_pattern(
         tuple(int(place) + 1 for place in np.flatnonzero(mask.any(axis=axis))) for axis in (1, 0)
     )
     chart = map_chart(
-        map_table(pattern, seen=mask, symbols=symbols),
-        length=length,
+        pattern,
+        seen=mask,
         title="share of attention",
         titles=(f"key: {word} attended to →", f"← query: {word} that attends"),
         symbols=symbols,
@@ -113,14 +112,18 @@ def _draw_arithmetic(
             * begins
         )
     if cell.state is not None:
-        _draw_state(cell)
+        # The query is a projection of the decoder's previous state.
+        some = ", ".join(f"{value:.2f}" for value in cell.state[:_SHOWN_COMPONENTS])
+        more = r", \dots" if cell.state.size > _SHOWN_COMPONENTS else ""
+        st.latex(
+            rf"\begin{{aligned}}h_{{t-1}} &= ({some}{more}) \\ "
+            r"q &= h_{t-1} W_q + b_q \end{aligned}"
+        )
     weights = np.ones(cell.query.size) if cell.weights is None else cell.weights
     formula, term, before = _SCORES[cell.kind if cell.weights is None else "weighted"]
     terms = [
-        term.format(q=q, k=k, v=_short(float(v)), k_signed=_short(float(k)))
-        for q, k, v in zip(
-            cell.query[:_SHOWN_TERMS], cell.key[:_SHOWN_TERMS], weights[:_SHOWN_TERMS], strict=True
-        )
+        term.format(q=q, k=k, v=_signed(v, 2), k_signed=_signed(k, 2))
+        for q, k, v in [*zip(cell.query, cell.key, weights, strict=True)][:_SHOWN_TERMS]
     ]
     if cell.query.size > _SHOWN_TERMS:
         terms.append(r"\dots")
@@ -155,34 +158,20 @@ def _draw_arithmetic(
     )
 
 
-def _draw_state(cell: CellArithmetic) -> None:
-    """Draw the formula of the query as a projection of the decoder's previous state."""
-    state = present(cell.state)
-    some = ", ".join(f"{value:.2f}" for value in state[:_SHOWN_COMPONENTS])
-    more = r", \dots" if state.size > _SHOWN_COMPONENTS else ""
-    st.latex(
-        rf"\begin{{aligned}}h_{{t-1}} &= ({some}{more}) \\ "
-        r"q &= h_{t-1} W_q + b_q \end{aligned}"
-    )
-
-
-def _short(number: float) -> str:
-    return f"({number:.2f})" if number < 0 else f"{number:.2f}"
-
-
-def _signed(number: float) -> str:
-    return f"({number:.3f})" if number < 0 else f"{number:.3f}"
+def _signed(number: SupportsFloat, places: int = 3) -> str:
+    text = f"{float(number):.{places}f}"
+    return f"({text})" if float(number) < 0 else text
 
 
 @panel("Which parts produce the prediction", key="contributions_panel", icon="stacked_bar_chart")
 def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     """Draw the contribution of each part to the logits; the model needs `logits_are_a_sum`."""
-    query = experiment.read_position
-    found = model.contributions(jnp.asarray(tokens), query)
-    st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))
+    query, process = experiment.read_position, experiment.generator
+    found = present(model.contributions(jnp.asarray(tokens), query))
+    st.table(contribution_table(found, process.vocabulary.symbols))
     st.caption(
         "How to read it: each number is what a part adds to the logits after "
-        f"{experiment.generator.position_word} {query + 1}, in nats, minus the mean over tokens.",
+        f"{process.position_word} {query + 1}, in nats, minus the mean over tokens.",
         help="These are direct effects: what a later head or MLP reads from a head is "
         "credited to the later part.",
     )
@@ -192,6 +181,5 @@ def contribution_table(found: Mapping[str, Any], symbols: tuple[str, ...]) -> pd
     """Return a table with one row per part, in the model's order, and a last row with their sum."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in found.items()}
     rows["logits"] = np.sum(list(rows.values()), axis=0)
-    cells = [[f"{value:+.2f}".replace("-", "−") for value in row - row.mean()]
-             for row in rows.values()]  # fmt: skip
-    return pd.DataFrame(cells, index=list(rows), columns=list(symbols))
+    centred = pd.DataFrame([row - row.mean() for row in rows.values()], list(rows), list(symbols))
+    return centred.map(lambda value: f"{value:+.2f}".replace("-", "−"))

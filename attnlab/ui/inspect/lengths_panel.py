@@ -54,13 +54,8 @@ def draw_lengths(experiment: Experiment, model: AbstractModel, test: np.ndarray)
             job = job_of(_WORK)
             if job and (job.of[0] is not model or job.of[1] != length):
                 forget_job(_WORK)
-            start = partial(
-                start_job,
-                _WORK,
-                partial(_results, experiment, model, test, (trained, length)),
-                of=(model, length),
-            )
-            draw_job_buttons(_WORK, "Test", start)
+            make = partial(_results, experiment, model, test, (trained, length))
+            draw_job_buttons(_WORK, "Test", partial(start_job, _WORK, make, of=(model, length)))
         draw_job(
             _WORK,
             partial(_draw, experiment=experiment),
@@ -90,9 +85,8 @@ def _draw(state: JobState | None, *, experiment: Experiment) -> None:
         "uniform guess": float(np.log(vocab)),
     }
     words = (
-        f"{show_measured(own.excess, own.excess_stderr, most_places=4)} nats above the exact "
-        f"prediction up to {word} {experiment.length + 1}, "
-        f"{show_measured(found.excess, found.excess_stderr, most_places=4)} after it"
+        f"{show_measured(*own.excess, most_places=4)} nats above the exact prediction up to "
+        f"{word} {experiment.length + 1}, {show_measured(*found.excess, most_places=4)} after it"
     )
     with st.container(key="chart_lengths"):
         draw_chart(

@@ -1,26 +1,27 @@
-"""Inspect: maps from key to query of one run."""
+"""Inspect: maps from key to query of one run, and of two runs beside each other."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Bool, Float
 
 from attnlab import charts
-from attnlab.inspection import Comparison
-from attnlab.models import AbstractModel
+from attnlab.inspection import Comparison, compare
+from attnlab.models import AbstractModel, Trace
 from attnlab.optimum import Dependence
+from attnlab.runs.differences import label_of_change
+from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment
-from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.controls.uploads import draw_upload, take_run_file
+from attnlab.ui.core.figures import waiting
+from attnlab.ui.core.fragments import panel
+from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.inspect.view import (
-    UNITS,
-    View,
-    is_truth_known,
-    known_truth,
-    mean_comparison,
-    sequence_comparison,
-)
+from attnlab.ui.core.session import kept_result, session
+from attnlab.ui.inspect.view import SHARES, View, known_truth, sequence_comparison
+from attnlab.ui.train.inside.panel import draw_head_choice
+from attnlab.ui.train.inside.shown import Choice
 
 # Number of sequences: enough for a stable map, but few enough to replace every token of each one
 # quickly. The time per sequence grows with the square of the length, or faster.
@@ -31,19 +32,44 @@ _MEANING = {
     "depends": "the model's prediction depends on",
     "truth": "the true distribution depends on",
 }
+_UNITS = {"attends": "share", "depends": "total variation", "truth": "total variation"}
 # Titles of the axes; {word} is what the process calls a position.
 _TITLES = {"attends": ("key: {word} attended to →", "← query: {word} that attends")}
 _OTHER_TITLES = ("{word} →", "← predicted from {word}")
-KEY_AND_QUERY = ("key {word} →", "← query {word}")
+_KEY_AND_QUERY = ("key {word} →", "← query {word}")
+_FILE, _LOADED, _UPLOAD = "a run file", "second_run", "second_run_file"
 
 
-class Cells(NamedTuple):
+class Map(NamedTuple):
     """A map to draw: values, unmasked cells, queries of the rows (from 1), noun of a position."""
 
     values: Float[np.ndarray, "query day"]
     seen: Bool[np.ndarray, "query day"]
     queries: tuple[int, ...]
     word: str
+
+    def strongest(self) -> str:
+        """Return text with the largest value of the last row."""
+        row = self.values[-1]
+        return f"In the last row {self.word} {row.argmax() + 1} counts most, with {row.max():.2f}."
+
+
+def _maps_of(experiment: Experiment, found: Comparison, view: View) -> dict[str, Map]:
+    """Return the maps by name: all rows, or only that of the query that predicts."""
+    length = experiment.length
+    past = np.tri(length, dtype=bool)[-len(found.depends) :]
+    seen = past if experiment.model.causal else np.ones_like(past)
+    measured = {"depends": (found.depends, seen), "truth": (found.truth, past)}
+    if found.attention:
+        attention, pattern = view.of(found.attention)
+        measured = {"attends": (pattern, attention.mask), **measured}
+    is_whole = len(found.depends) == length
+    queries = tuple(range(1, length + 1)) if is_whole else (experiment.read_position + 1,)
+    word = experiment.generator.position_word
+    return {
+        name: Map(view.values(np.asarray(values, float)), np.asarray(mask), queries, word)
+        for name, (values, mask) in measured.items()
+    }
 
 
 def draw_maps(
@@ -54,16 +80,7 @@ def draw_maps(
     The maps have the same axes and scale. They are means over sequences of `test`, or of the single
     sequence `tokens`. Below is the difference of two maps.
     """
-    known = known_truth(experiment)
-    if known is None:
-        draw_while(
-            lambda: not is_truth_known(experiment),
-            lambda: st.caption(":material/hourglass_top: Computing the true dependence …"),
-            key="truth",
-            waited=True,
-        )
-        return
-    true, marginals = known
+    true, marginals = known_truth(experiment)
     size = min(len(test), _sequences(experiment.length))
     mean = f"mean of {size}"
     over = st.segmented_control(
@@ -75,50 +92,44 @@ def draw_maps(
         help="Show the mean over test sequences, or the edited sequence above.",
     )
     if over == mean:
-        found = mean_comparison(experiment, model, test[:size], true, marginals)
+        found = kept_result(
+            "mean_comparison",
+            model,
+            size,
+            lambda: compare(experiment, model, test[:size], true.replacement, marginals),
+        )
     else:
         found = sequence_comparison(experiment, model, tokens, marginals)
-    seen, past = masks(experiment, found)
-    measured = {"depends": (found.depends, seen), "truth": (found.truth, past)}
-    if found.attention:
-        attention, attends = view.of(found.attention)
-        measured = {"attends": (attends, attention.mask), **measured}
-    drawn = {
-        name: cells_of(view.values(np.asarray(values, float)), seen, experiment)
-        for name, (values, seen) in measured.items()
-    }
+    maps = _maps_of(experiment, found, view)
     # Aligned at the bottom, since some titles take two lines.
-    columns = st.columns(len(drawn), vertical_alignment="bottom")
-    for column, (name, each) in zip(columns, drawn.items(), strict=True):
+    columns = st.columns(len(maps), vertical_alignment="bottom")
+    for column, (name, each) in zip(columns, maps.items(), strict=True):
         # Maps with the same unit have the same scale.
-        same = [drawn[n].values for n in drawn if view.shares or UNITS[n] == UNITS[name]]
+        same = [maps[n].values for n in maps if view.shares or _UNITS[n] == _UNITS[name]]
         with column, st.container(key=f"chart_{name}"):
             st.markdown(f"**{name}**: what {_MEANING[name]}")
-            draw_cells(
+            _draw_map(
                 each,
-                "share of the row" if view.shares else UNITS[name],
+                SHARES if view.shares else _UNITS[name],
                 (0, charts.top_of_scale(*same)),
-                ramp=charts.TRUTHS if name == "truth" else charts.SHARES,
-                titles=_TITLES.get(name, _OTHER_TITLES),
                 name=f"Map: {name}",
-                alt=f"Map of what {_MEANING[name]}. {strongest(each)}",
+                alt=f"Map of what {_MEANING[name]}. {each.strongest()}",
+                titles=_TITLES.get(name, _OTHER_TITLES),
+                ramp=charts.TRUTHS if name == "truth" else charts.SHARES,
             )
     _draw_how_to_read(found, experiment, true)
     with st.expander("Difference of two maps", icon=":material/difference:"):
         pairs = {
             f"{one} − {other}": (one, other)
             for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
-            if one in drawn
+            if one in maps
         }
         chosen = st.selectbox("difference", list(pairs), key="map_difference")
         first, second = pairs[chosen]
+        unit = "difference of shares" if view.shares else "difference"
         with st.container(key="chart_difference"):
-            draw_difference(
-                drawn[first],
-                drawn[second],
-                "difference of shares" if view.shares else "difference",
-                name=f"Difference: {chosen}",
-                alt=chosen,
+            _draw_difference(
+                maps[first], maps[second], unit, name=f"Difference: {chosen}", alt=chosen
             )
         st.caption(f"How to read it: “{first}” is larger in violet cells, “{second}” in brown.")
 
@@ -130,58 +141,37 @@ def _sequences(length: int) -> int:
     return max(_FEWEST, _LONG_SEQUENCES * _VERY_LONG**2 // max(_VERY_LONG, length) ** 2)
 
 
-def masks(experiment: Experiment, found: Comparison) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks of what the model and the truth can depend on, for each row of a comparison."""
-    past = np.tri(experiment.length, dtype=bool)[-len(found.depends) :]
-    return past if experiment.model.causal else np.ones_like(past), past
-
-
-def cells_of(values: np.ndarray, seen: np.ndarray, experiment: Experiment) -> Cells:
-    """Return a map of an experiment, which has all rows or only that of the predicting query."""
-    length = experiment.length
-    alone = (experiment.read_position + 1,)
-    queries = tuple(range(1, length + 1)) if len(values) == length else alone
-    return Cells(values, np.asarray(seen), queries, experiment.generator.position_word)
-
-
-def draw_cells(
-    each: Cells,
+def _draw_map(
+    each: Map,
     unit: str,
     domain: tuple[float, float],
     *,
-    titles: tuple[str, str],
     name: str,
     alt: str,
-    ramp: charts.Ramp = charts.SHARES,
-    form: str = ".3f",
+    titles: tuple[str, str] = _KEY_AND_QUERY,
+    **look: Any,
 ) -> None:
     """Draw a map; in the `titles` of keys and queries, {word} is replaced by its noun."""
-    rows, length = each.values.shape
-    titles = titles if rows > 1 else (titles[0], "query")
+    rows = len(each.values)
+    across, down = (title.format(word=each.word) for title in titles)
     draw_chart(
         charts.map_chart(
-            charts.map_table(each.values, seen=each.seen, first_query=each.queries[0]),
-            length=length,
+            each.values,
+            seen=each.seen,
+            first_query=each.queries[0],
             title=unit,
             domain=domain,
-            ramp=ramp,
-            titles=(titles[0].format(word=each.word), titles[1].format(word=each.word)),
+            titles=(across, down if rows > 1 else "query"),
             queries=each.queries,
-            form=form,
             word=each.word,
+            **look,
         ),
         name=name,
         alt=alt,
     )
 
 
-def strongest(each: Cells) -> str:
-    """Return text with the largest value of the last row."""
-    row = each.values[-1]
-    return f"In the last row {each.word} {row.argmax() + 1} counts most, with {row.max():.2f}."
-
-
-def draw_difference(one: Cells, other: Cells, title: str, *, name: str, alt: str) -> None:
+def _draw_difference(one: Map, other: Map, unit: str, *, name: str, alt: str) -> None:
     """Draw one map minus another, for the rows that both maps have."""
     rows, word = min(len(one.values), len(other.values)), one.word
     queries = one.queries if len(one.values) == rows else other.queries
@@ -189,16 +179,15 @@ def draw_difference(one: Cells, other: Cells, title: str, *, name: str, alt: str
     values = np.where(seen, one.values[-rows:] - other.values[-rows:], 0.0)
     row, key = np.unravel_index(np.abs(values).argmax(), values.shape)
     most = charts.top_of_scale(values)
-    draw_cells(
-        Cells(values, seen, queries, word),
-        title,
+    _draw_map(
+        Map(values, seen, queries, word),
+        unit,
         (-most, most),
-        ramp=charts.SIGNED,
-        titles=KEY_AND_QUERY,
-        form="+.3f",
         name=name,
         alt=f"{alt}: largest at query {word} {queries[row]} and {word} {key + 1}, "
         f"{values[row, key]:+.2f}.",
+        ramp=charts.SIGNED,
+        form="+.3f",
     )
 
 
@@ -224,13 +213,107 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
     if len(found.depends) == experiment.length and experiment.training.loss == "last":
         words.append("Only the last row was trained (loss `last`).")
     if np.isfinite(found.depends_stderr[-1]).all():
-        source = (
-            "is exact"
-            if true.exact
-            else f"is estimated, ± {true.replacement_stderr[-1].max():.3f} at most"
-        )
+        source = "is exact"
+        if not true.exact:
+            source = f"is estimated, ± {true.replacement_stderr[-1].max():.3f} at most"
         more.append(
             "The model's dependence in the last row has a standard error of at most "
             f"{found.depends_stderr[-1].max():.3f} (total variation). The true dependence {source}."
         )
     st.caption(" ".join(words), help=" ".join(more) or None)
+
+
+@panel("Compare with another run", key="two_runs", icon="compare")
+def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
+    """Draw the same map of the current run and of another run, and their difference."""
+    other, word = _draw_run_choice(experiment), experiment.generator.position_word
+    if other is None:
+        return
+    if experiment.length != other.experiment.length:
+        st.info(
+            f"This run sees {experiment.length} {word}s and the other {other.experiment.length}, "
+            "so no sequence fits both. Choose a run of the same length.",
+            icon=":material/compare:",
+        )
+        return
+    if experiment.generator.vocabulary != other.experiment.generator.vocabulary:
+        st.info(
+            "The two runs have different tokens. Choose a run of a process with the same tokens.",
+            icon=":material/compare:",
+        )
+        return
+    with waiting():
+        _, marginals = known_truth(experiment)
+        mine = sequence_comparison(experiment, model, tokens, marginals)
+        its = sequence_comparison(
+            other.experiment, other.state.model, tokens, marginals, key="other_comparison"
+        )
+        _draw_comparison({"this": (experiment, mine), "other": (other.experiment, its)})
+
+
+def _draw_run_choice(experiment: Experiment) -> Run | None:
+    past = {run.number: run for run in session().past_runs}
+    choice = st.selectbox(
+        "other run",
+        [*past, _FILE],
+        key=f"other_run_{len(past)}",
+        format_func=lambda number: (
+            number
+            if number == _FILE
+            else f"{past[number].name}: {label_of_change(experiment, past[number].experiment)}, "
+            f"step {past[number].steps:,}"
+        ),
+        help="An earlier run of this session, or a run file.",
+    )
+    if choice != _FILE:
+        return past[int(choice)].run
+    take_run_file(_UPLOAD, _load)
+    draw_upload("Run file to compare with", key=_UPLOAD, help="Compared with the current run.")
+    return st.session_state.get(_LOADED)
+
+
+def _load(stored: Run | None) -> None:
+    st.session_state[_LOADED] = stored
+
+
+def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
+    without = [
+        f"The model of {'the ' * (name == 'other')}{name} run, `{experiment.model.name}`, has no "
+        "attention."
+        for name, (experiment, found) in runs.items()
+        if not found.attention
+    ]
+    if without:
+        st.caption(" ".join(without) + " The maps show what their predictions depend on.")
+        measure = "depends"
+    else:
+        measure = st.segmented_control(
+            "compare what the models",
+            ["attends", "depends"],
+            default="attends",
+            required=True,
+            format_func=lambda name: {"attends": "attends to", "depends": "depends on"}[name],
+            key="two_runs_measure",
+        )
+    columns = st.columns(3, gap="small", vertical_alignment="bottom")
+    maps, unit = {}, _UNITS[measure]
+    for column, (name, (experiment, found)) in zip(columns, runs.items(), strict=False):
+        with column:
+            words = f"{experiment.generator.name}, {experiment.model.name}, seed {experiment.seed}"
+            st.markdown(f"**{name} run**: {as_text(words)}")
+            choice = Choice()
+            if measure == "attends":
+                choice = Choice(0, *draw_head_choice(Trace(found.attention), f"{name}_run"))
+            maps[name] = _maps_of(experiment, found, View(False, choice))[measure]
+    most = charts.top_of_scale(*(each.values for each in maps.values()))
+    for column, (name, each) in zip(columns, maps.items(), strict=False):
+        with column, st.container(key=f"chart_{name}_run"):
+            alt = f"The {name} run {measure}. {each.strongest()}"
+            _draw_map(each, unit, (0, most), name=f"Two runs: {name} run", alt=alt)
+    with columns[2], st.container(key="chart_two_runs"):
+        st.markdown("**this run − other run**")
+        words = "This run minus the other"
+        difference = f"difference, {unit}"
+        one, other = maps.values()
+        _draw_difference(one, other, difference, name="Two runs: difference", alt=words)
+    st.caption("Both models read the sequence above. Violet: larger in this run. Brown: smaller.")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
@@ -16,11 +17,12 @@ from attnlab.models.inside import map_name
 from attnlab.optimum import Dependence, informative_positions, next_token
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
+from attnlab.ui.core.figures import waiting
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.inspect.view import View, is_truth_known, known_truth, sequence_comparison
+from attnlab.ui.inspect.view import View, known_truth, sequence_comparison
 from attnlab.ui.train.cursor import Moment, shown_moment
 from attnlab.ui.train.transport import draw_status
 
@@ -35,7 +37,7 @@ MAP_AND_BARS = (3, 2)
 _LONG, _SECONDS, _LONG_SECONDS = 24, 0.5, 2.0
 
 
-def draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
+def _draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
     """Draw the share of the predicting query's attention on the positions that matter."""
     informative = informative_positions(true)
     if not found.attention or not informative.any():
@@ -93,48 +95,54 @@ def follows(snapshot: Snapshot, moment: Moment) -> bool:
 def draw_final_query(run: LiveRun, snapshot: Snapshot, tokens: np.ndarray, view: View) -> None:
     """Draw the final query and the next token's distribution; redraw them while the run trains."""
     experiment = snapshot.experiment
+
+    def draw(moment: Moment, *, at_rest: bool) -> None:
+        left, right = st.columns(MAP_AND_BARS, gap="medium")
+        below = st.container()
+        with left, waiting():
+            true, marginals = known_truth(experiment)
+            found = sequence_comparison(experiment, moment.model, tokens, marginals)
+            _draw_rows(experiment, found, tokens, view, at_rest=at_rest)
+            if at_rest:
+                with below:
+                    _draw_account(experiment, found, true, view)
+        with right:
+            _draw_next_day(experiment, moment.model, tokens, at_rest=at_rest)
+
+    seconds = _SECONDS if experiment.length <= _LONG else _LONG_SECONDS
+    draw_moment(run, snapshot, draw, key="final_query", seconds=seconds)
+
+
+def draw_moment(
+    run: LiveRun, before: Snapshot, draw: Callable[..., None], *, key: str, seconds: float
+) -> None:
+    """Draw the status line and the results of the shown step; redraw them while the run trains.
+
+    Args:
+        run: The run.
+        before: Its snapshot that the rest of the page shows.
+        draw: Draws the results, given the moment, and `at_rest`: whether nothing changes.
+        key: The key of the fragment.
+        seconds: Interval between redraws.
+    """
+
+    def draw_now() -> None:
+        snapshot = run.snapshot()
+        if snapshot.latest is None or snapshot.experiment != before.experiment:
+            return
+        moment = shown_moment(snapshot)
+        _draw_step(snapshot, moment)
+        draw(moment, at_rest=not follows(snapshot, moment))
+
     draw_while(
-        lambda: _is_waiting(run.snapshot()),
-        lambda: _draw(run, experiment, tokens, view),
-        key="final_query",
-        seconds=_SECONDS if experiment.length <= _LONG else _LONG_SECONDS,
-        waited=_is_waiting(snapshot),
+        lambda: run.snapshot().active, draw_now, key=key, seconds=seconds, waited=before.active
     )
 
 
-def _is_waiting(snapshot: Snapshot) -> bool:
-    """Return whether results are still to come, from the run or from background computation."""
-    known = is_truth_known(snapshot.experiment)
-    return snapshot.active or not known
-
-
-def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) -> None:
-    snapshot = run.snapshot()
-    if snapshot.latest is None or snapshot.experiment != experiment:
-        return
-    moment, known = shown_moment(snapshot), known_truth(experiment)
-    at_rest = not follows(snapshot, moment)
-    draw_step(snapshot, moment)
-    left, right = st.columns(MAP_AND_BARS, gap="medium")
-    found = None
-    if known is None:
-        left.caption(":material/hourglass_top: Computing the true dependence …")
-    else:
-        found = sequence_comparison(experiment, moment.model, tokens, known[1])
-        with left:
-            _draw_rows(experiment, found, tokens, view, at_rest=at_rest)
-    with right:
-        _draw_next_day(experiment, moment.model, tokens, at_rest=at_rest)
-    if known and found and at_rest:
-        draw_account(experiment, found, known[0], view)
-
-
-def draw_step(snapshot: Snapshot, moment: Moment) -> None:
-    """Draw the run's status line with the step that all panels show."""
-    experiment = snapshot.experiment
+def _draw_step(snapshot: Snapshot, moment: Moment) -> None:
+    experiment, generator = snapshot.experiment, snapshot.experiment.generator
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_status(dataclasses.replace(snapshot, step=moment.model_step))
-        generator = experiment.generator
         words = (
             f"{generator.name}, {experiment.length} {generator.position_word}s, "
             f"model {experiment.model.name}"
@@ -144,33 +152,30 @@ def draw_step(snapshot: Snapshot, moment: Moment) -> None:
         st.caption(words, width="content")
 
 
-def final_rows(
-    attention: tuple[AttentionMap, ...],
-    depends: Float[np.ndarray, "query day"],
-    truth: Float[np.ndarray, "query day"],
-    view: View,
-) -> dict[str, Float[np.ndarray, " day"]]:
+def final_rows(found: Comparison, view: View) -> dict[str, Float[np.ndarray, " day"]]:
     """Return the last row of each map by name, in the view's unit.
 
     Attention has one row per head of the chosen layer or, with many heads, only the chosen head's.
     """
     measured = {}
-    if attention:
-        found, pattern = view.of(attention)
-        heads = found.pattern[:, -1]
+    if found.attention:
+        chosen, pattern = view.of(found.attention)
+        heads = chosen.pattern[:, -1]
         if len(heads) == 1:
             measured["attends"] = heads[0]
         elif len(heads) <= _MOST_HEADS:
             measured = {f"attends, head {n}": row for n, row in enumerate(heads, 1)}
         else:
             measured[f"attends, head {view.choice.heads[0] + 1}"] = pattern[-1]
-    measured |= {"depends": depends[-1], charts.TRUTH: truth[-1]}
+    measured |= {"depends": found.depends[-1], charts.TRUTH: found.truth[-1]}
     return {name: view.values(np.asarray(row, float)[None])[0] for name, row in measured.items()}
 
 
-def _draw_rows(experiment, found, tokens: np.ndarray, view: View, *, at_rest: bool) -> None:
-    rows = final_rows(found.attention, found.depends, found.truth, view)
-    symbols, word = experiment.generator.vocabulary.symbols, experiment.generator.position_word
+def _draw_rows(
+    experiment: Experiment, found: Comparison, tokens: np.ndarray, view: View, *, at_rest: bool
+) -> None:
+    rows, word = final_rows(found, view), experiment.generator.position_word
+    symbols = experiment.generator.vocabulary.symbols
     name = f"The prediction of the next {word}"
     alt = f"{name}: {', '.join(rows)}, by {word}."
     if at_rest:
@@ -179,21 +184,16 @@ def _draw_rows(experiment, found, tokens: np.ndarray, view: View, *, at_rest: bo
     with st.container(key="chart_final_query"):
         draw_chart(
             charts.final_query_chart(
-                charts.final_query_table(rows),
-                rows=tuple(rows),
+                rows,
                 symbols=tuple(symbols[token] for token in tokens),
                 most=charts.top_of_scale(*rows.values()),
-                title="share of the row" if view.shares else "as measured",
+                title=view.unit,
                 word=word,
-                height=_height(len(rows)),
+                height=max(_LEAST_HEIGHT, _FRAME_HEIGHT + _ROW_HEIGHT * len(rows)),
             ),
             name=name,
             alt=alt,
         )
-
-
-def _height(rows: int) -> int:
-    return max(_LEAST_HEIGHT, _FRAME_HEIGHT + _ROW_HEIGHT * rows)
 
 
 def _draw_next_day(
@@ -209,17 +209,19 @@ def _draw_next_day(
         shares = (f"{as_text(symbol)} {probability:.3f}" for symbol, probability in rows)
         st.markdown(" · ".join(shares))
         return
+
+    def in_words(probs: np.ndarray) -> str:
+        pairs = zip(vocabulary.symbols, probs, strict=True)
+        return ", ".join(f"{symbol} {probability:.2f}" for symbol, probability in pairs)
+
     word = experiment.generator.position_word
     alt = f"The next {word}: true and model distribution."
     if at_rest:
-        alt = (
-            f"The next {word}. True: {_in_words(true, vocabulary.symbols)}; model: "
-            f"{_in_words(learned, vocabulary.symbols)}."
-        )
+        alt = f"The next {word}. True: {in_words(true)}; model: {in_words(learned)}."
     with st.container(key="chart_next_day"):
         draw_chart(
             charts.next_day_chart(
-                charts.next_day_table({"true": true, "model": learned}, vocabulary),
+                {"true": true, "model": learned},
                 symbols=vocabulary.symbols,
                 word=word,
                 height=_LEAST_HEIGHT,
@@ -234,8 +236,3 @@ def _draw_next_day(
             f"{link_to('nat', 'nats')}, and {link_to('KL divergence', 'KL')}(true ‖ model) is "
             f"{parts.error:.3f} nats. The expected loss is their sum."
         )
-
-
-def _in_words(probs: np.ndarray, symbols: tuple[str, ...]) -> str:
-    pairs = zip(symbols, probs, strict=True)
-    return ", ".join(f"{symbol} {probability:.2f}" for symbol, probability in pairs)

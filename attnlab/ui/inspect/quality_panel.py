@@ -41,16 +41,16 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
 
 
 def _draw(state: JobState, *, experiment: Experiment) -> None:
-    work, vocabulary = present(job_of(_WORK)), experiment.generator.vocabulary
-    found: Quality | None = state.latest
-    if state.running:
+    job, vocabulary = present(job_of(_WORK)), experiment.generator.vocabulary
+    word, found = experiment.generator.position_word, state.latest
+    if state.running or not state.done:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f":material/hourglass_top: {state.message or 'Computing …'}")
-            draw_button("Stop", "quality_stop", "stop", work.pause)
-    elif not state.done:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"Stopped. {state.message}")
-            draw_button("Continue", "quality_go_on", "resume", work.start)
+            if state.running:
+                st.caption(f":material/hourglass_top: {state.message or 'Computing …'}")
+                draw_button("Stop", "quality_stop", "stop", job.pause)
+            else:
+                st.caption(f"Stopped. {state.message}")
+                draw_button("Continue", "quality_go_on", "resume", job.start)
     st.header("Over the whole test set", anchor=False, divider="gray")
     if found is not None:
         _draw_predictions(found, vocabulary)
@@ -58,8 +58,7 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
             _draw_by_position(found.by_position, experiment)
     st.header("Model and true distribution", anchor=False, divider="gray")
     if found is not None and found.transitions is not None:
-        word = experiment.generator.position_word
-        _draw_transitions(found.transitions, vocabulary, word)
+        _draw_transitions(found.transitions, vocabulary)
         _draw_test(present(found.test), int(found.counts.sum()), word)
 
 
@@ -70,10 +69,7 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
     left, middle = st.columns(2, gap="medium")
     with left, st.container(key="chart_confusion"):
         draw_chart(
-            charts.confusion_chart(
-                charts.confusion_table(counts, vocabulary),
-                symbols=vocabulary.symbols,
-            ),
+            charts.confusion_chart(counts, symbols=vocabulary.symbols),
             name="Confusion matrix",
             alt=f"Confusion matrix of {counts.sum():,} tests; "
             f"{show_percent(right)} predicted right.",
@@ -92,13 +88,13 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
                 height=_HEIGHT,
             ),
             name="Calibration",
-            alt=f"Calibration: the expected calibration error is {reliable.error:.4f}; perfect "
-            f"calibration would show {reliable.perfect_error:.4f}.",
+            alt=f"Calibration: the expected calibration error is {reliable.error.value:.4f}; "
+            f"perfect calibration would show {reliable.perfect_error:.4f}.",
         )
-        measured = show_measured(reliable.error, reliable.error_stderr, most_places=4)
         st.caption(
-            f"Expected calibration error **{measured}**. Sampling noise alone gives a perfectly "
-            f"calibrated model {reliable.perfect_error:.4f} ± {reliable.perfect_error_std:.4f}.",
+            f"Expected calibration error **{show_measured(*reliable.error, most_places=4)}**. "
+            "Sampling noise alone gives a perfectly calibrated model "
+            f"{reliable.perfect_error:.4f} ± {reliable.perfect_error_std:.4f}.",
             help="Each point is a bin of predicted probabilities, ± one standard error. The error "
             "of a perfectly calibrated model is a mean ± standard deviation over test sets.",
         )
@@ -109,14 +105,15 @@ def _draw_by_position(found: EvaluationByPosition, experiment: Experiment) -> No
     known = figure(optimum, experiment.generator, experiment.length)
     if known is None:
         return
-    floors = np.array([known.by_position[position].nll for position in found.positions])
+    best = [known.by_position[position] for position in found.positions]
+    floors = np.array([each.nll for each in best])
     worst, word = int(np.argmax(found.nll - floors)), experiment.generator.position_word
     with st.container(key="chart_by_day"):
         draw_chart(
             charts.by_day_chart(
                 found.positions + 1, found.nll, found.nll_stderr, floors, word=word, height=_HEIGHT
             ),
-            name=f"Loss by {word}",
+            name=f"Loss and floor by {word}",
             alt=f"Loss by {word}. Furthest above its floor is {word} {found.positions[worst] + 1}, "
             f"by {found.nll[worst] - floors[worst]:.3f} nats.",
         )
@@ -124,7 +121,7 @@ def _draw_by_position(found: EvaluationByPosition, experiment: Experiment) -> No
     least, source = f"{floors.mean():.3f}", "exact"
     if not known.exact:
         # An upper bound: the errors are correlated, since all positions use the same sequences.
-        error = np.mean([known.by_position[position].nll_stderr for position in found.positions])
+        error = np.mean([each.nll_stderr for each in best])
         least, source = show_measured(float(floors.mean()), float(error)), "estimated"
     st.caption(
         f"Mean over {word}s: model {mean} nats, lowest possible {least} nats. Points show the "
@@ -134,11 +131,12 @@ def _draw_by_position(found: EvaluationByPosition, experiment: Experiment) -> No
     )
 
 
-def _draw_transitions(found: Transitions, vocabulary: Vocabulary, word: str) -> None:
+def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
     """Draw mean probabilities of the next token, grouped by the last visible token."""
     columns = {"true": found.true, "model": found.model, "model − true": found.difference}
+    symbols = vocabulary.symbols
     rows = [
-        {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
+        {"transition": f"{symbols[before]} → {symbols[after]}"}
         | {
             name: show_estimate(float(each.mean[before, after]), float(each.stderr[before, after]))
             for name, each in columns.items()
@@ -147,7 +145,7 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary, word: str) -> 
         for after in range(vocabulary.size)
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
-    is_equal = any("±" not in text for row in rows for name, text in row.items() if name in columns)
+    is_equal = any("±" not in row[name] for row in rows for name in columns)
     equal = "; values without ± are equal for every sequence" * is_equal
     st.caption(
         "How to read it: the row a → b shows the mean probability of b after sequences that end in "
@@ -157,11 +155,18 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary, word: str) -> 
 
 def _draw_test(found: LikelihoodRatioTest, size: int, word: str) -> None:
     """Draw the KL divergence to the true distribution, and whether the test data reveal it."""
-    divergence = show_measured(found.divergence, found.divergence_stderr, most_places=4)
+    least = 1 / (found.draws + 1)
+    verdict = f"p = {found.p_value:.2g}" if found.p_value > least else f"p ≤ {least:.2g}"
+    if found.divergence.value == 0:
+        verdict = "none, since both distributions are equal"
+    elif found.p_value < _LEVEL:
+        verdict += ", so the test data reject the model"
+    else:
+        verdict += f", so at the {_LEVEL:.0%} level {size:,} {word}s do not distinguish the two"
     with st.container(key="transitions"):
         st.markdown(
-            f"KL(true ‖ model) = **{divergence} nats**, mean over the test sequences. "
-            f"Likelihood-ratio test: {_verdict(found, size, word)}."
+            f"KL(true ‖ model) = **{show_measured(*found.divergence, most_places=4)} nats**, mean "
+            f"over the test sequences. Likelihood-ratio test: {verdict}."
         )
     st.caption(
         f"How to read it: could the model have generated the {size:,} final {word}s? p is the "
@@ -172,16 +177,6 @@ def _draw_test(found: LikelihoodRatioTest, size: int, word: str) -> None:
     )
 
 
-def _verdict(found: LikelihoodRatioTest, size: int, word: str) -> str:
-    if found.divergence == 0:
-        return "none, since both distributions are equal"
-    least = 1 / (found.draws + 1)
-    shown = f"p = {found.p_value:.2g}" if found.p_value > least else f"p ≤ {least:.2g}"
-    if found.p_value < _LEVEL:
-        return f"{shown}, so the test data reject the model"
-    return f"{shown}, so at the {_LEVEL:.0%} level {size:,} {word}s do not distinguish the two"
-
-
 def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> None:
     """Draw a task's results over the whole test set; they are computed once per model."""
     st.header("Over the whole test set", anchor=False, divider="gray")
@@ -189,31 +184,24 @@ def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarr
 
 
 def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
-    mean, floor, count = found.tokens.mean, task.floor(), task.prompt_length()
-    exact = show_measured(found.exact_match, found.exact_match_stderr)
+    tokens, floor = found.tokens, task.floor()
+    mean, places = tokens.mean, tokens.positions - task.prompt_length() + 1
     with st.container(key="target_figures"):
         st.markdown(
-            f"Correct targets: **{exact}** of {size:,} test sources, decoded greedily. With "
-            "teacher forcing: accuracy "
+            f"Correct targets: **{show_measured(*found.exact_match)}** of {size:,} test sources, "
+            "decoded greedily. With teacher forcing: accuracy "
             f"**{show_measured(mean.accuracy, mean.accuracy_stderr)}**, loss "
             f"**{show_measured(mean.nll, mean.nll_stderr)}** nats (floor {floor:.3f})."
         )
-    places = found.tokens.positions - count + 1
-    worst = int(np.argmax(found.tokens.nll))
-    chart = charts.by_day_chart(
-        places,
-        found.tokens.nll,
-        found.tokens.nll_stderr,
-        np.full(len(places), floor),
-        word="target token",
-        height=_HEIGHT,
-    )
+    floors, worst = np.full(len(places), floor), int(np.argmax(tokens.nll))
     with st.container(key="chart_by_target"):
         draw_chart(
-            chart,
+            charts.by_day_chart(
+                places, tokens.nll, tokens.nll_stderr, floors, word="target token", height=_HEIGHT
+            ),
             name="Loss by target token",
             alt=f"Loss by target token. Largest for token {places[worst]}, "
-            f"{found.tokens.nll[worst]:.3f} nats.",
+            f"{tokens.nll[worst]:.3f} nats.",
         )
     st.caption(
         "How to read it: points are the losses of each target token, given the source and the "

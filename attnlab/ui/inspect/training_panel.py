@@ -1,9 +1,11 @@
 """Inspect: buttons that train, progress, and the editor of the sequence that the model reads."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import label_of_change
@@ -16,7 +18,7 @@ from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.session_library import name_current, shelve_run
 from attnlab.ui.inspect.prediction_panel import MAP_AND_BARS
-from attnlab.ui.train.cursor import NOW
+from attnlab.ui.train.cursor import NOW, draw_scrubber
 from attnlab.ui.train.transport import draw_status
 
 _DAYS = "edited_days"
@@ -39,10 +41,19 @@ def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapsh
             draw_form_problem(form)
             st.page_link(TRAIN_PAGE, label="Change them on the Train page", icon=":material/tune:")
         return
-    differs = untrained or form != snapshot.experiment
+    offer = ""
+    if untrained:
+        offer = (
+            f"Your settings are not trained yet: `{form.generator.name}`, {form.length} "
+            f"{form.generator.position_word}s, model "
+            f"`{form.model.name}`, {form.training.steps:,} steps, seed {form.seed}."
+        )
+    elif form != snapshot.experiment:
+        change = as_text(label_of_change(snapshot.experiment, form))
+        offer = f"The controls differ from this run: {change}."
     with st.container(horizontal=True, vertical_alignment="center", key="training"):
-        if differs:
-            st.markdown(_offer(form, snapshot, untrained=untrained), width=400)
+        if offer:
+            st.markdown(offer, width=400)
             draw_button(
                 "Train here", "inspect_train", "play_arrow", _train, run, form, type="primary"
             )
@@ -50,17 +61,6 @@ def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapsh
             draw_button("Pause", "inspect_pause", "pause", run.pause)
         elif snapshot.state == "paused" and not untrained:
             draw_button("Continue training", "inspect_continue", "play_arrow", run.start)
-
-
-def _offer(form: Experiment, snapshot: Snapshot, *, untrained: bool) -> str:
-    if untrained:
-        return (
-            f"Your settings are not trained yet: `{form.generator.name}`, {form.length} "
-            f"{form.generator.position_word}s, model "
-            f"`{form.model.name}`, {form.training.steps:,} steps, seed {form.seed}."
-        )
-    change = as_text(label_of_change(snapshot.experiment, form))
-    return f"The controls differ from this run: {change}."
 
 
 def _train(run: LiveRun, form: Experiment) -> None:
@@ -95,26 +95,29 @@ def draw_preparation(run: LiveRun, snapshot: Snapshot) -> None:
     draw_while(lambda: run.snapshot().preparing, draw, key="preparing", waited=snapshot.preparing)
 
 
-def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
-    """Return the tokens of the sequence, `(length,)`; at first those of the first probe."""
-    size, length = experiment.generator.vocabulary.size, experiment.length
-    tokens = st.session_state.get(_DAYS)
-    if tokens is None or len(tokens) != length or max(tokens) >= size:
-        st.session_state[_DAYS] = tokens = tuple(int(token) for token in probes[0])
-    return np.array(tokens)
+def draw_sequence(snapshot: Snapshot) -> np.ndarray:
+    """Draw the slider of steps and the editor of the sequence; return the tokens, `(length,)`.
 
-
-def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
-    """Draw a menu of sequences to start from."""
-    st.selectbox(
-        "initial sequence",
-        range(len(probes)),
-        key="edited_from",
-        format_func=lambda i: f"{i + 1}: {vocabulary.shorten(probes[i])}",
-        width=300,
-        on_change=_take,
-        args=(probes,),
-    )
+    At first they are those of the first probe.
+    """
+    process, probes = snapshot.experiment.generator, present(snapshot.probes)
+    vocabulary, tokens = process.vocabulary, st.session_state.get(_DAYS, ())
+    if len(tokens) != snapshot.experiment.length or max(tokens) >= vocabulary.size:
+        _take(probes[0])
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(width="stretch"):
+            draw_scrubber(snapshot)
+        st.selectbox(
+            "initial sequence",
+            range(len(probes)),
+            key="edited_from",
+            format_func=lambda i: f"{i + 1}: {vocabulary.shorten(probes[i])}",
+            width=300,
+            on_change=lambda: _take(probes[st.session_state["edited_from"]]),
+        )
+    edited = np.array(st.session_state[_DAYS])
+    draw_days(vocabulary, edited, process.position_word)
+    return edited
 
 
 def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
@@ -153,9 +156,8 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
 def _turn(day: int, token: int) -> None:
     tokens = list(st.session_state[_DAYS])
     tokens[day] = token
-    st.session_state[_DAYS] = tuple(tokens)
+    _take(tokens)
 
 
-def _take(probes: np.ndarray) -> None:
-    row = probes[st.session_state["edited_from"]]
-    st.session_state[_DAYS] = tuple(int(token) for token in row)
+def _take(tokens: Sequence[int] | np.ndarray) -> None:
+    st.session_state[_DAYS] = tuple(int(token) for token in tokens)

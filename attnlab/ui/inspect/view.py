@@ -1,4 +1,4 @@
-"""What the panels of the Inspect page share: the view settings and cached comparisons."""
+"""What the panels of the Inspect page share: the true dependence, comparisons, view settings."""
 
 from typing import NamedTuple
 
@@ -6,34 +6,30 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float, Int
 
-from attnlab.inspection import Comparison, can_align, compare
+from attnlab.inspection import Comparison, compare
 from attnlab.models import AbstractModel, AttentionMap, Trace
 from attnlab.models.inside import mean_trace, trace_of
 from attnlab.optimum import Dependence, dependence, token_marginals, true_influence
 from attnlab.training.experiment import Experiment
-from attnlab.ui.core.figures import figure, is_known
+from attnlab.ui.core.figures import Pending, figure
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
 
-_KNOWN = (dependence, token_marginals)
 # A smaller row sum is rounding error: the prediction depends on nothing.
 _NOTHING = 1e-5
 
 Marginals = Float[np.ndarray, "length vocab"]
-_SHARES, _MEASURED = "share of the row", "as measured"
-UNITS = {"attends": "share", "depends": "total variation", "truth": "total variation"}
+SHARES, _MEASURED = "share of the row", "as measured"
 
 
-def known_truth(experiment: Experiment) -> tuple[Dependence, Marginals] | None:
-    """Return the true dependence and each position's token distribution, or None if unknown."""
-    true, marginals = (figure(f, experiment.generator, experiment.length) for f in _KNOWN)
-    return None if true is None or marginals is None else (true, marginals)
-
-
-def is_truth_known(experiment: Experiment) -> bool:
-    """Return whether `known_truth` is available; if not, start computing it."""
-    return all(is_known(f, experiment.generator, experiment.length) for f in _KNOWN)
+def known_truth(experiment: Experiment) -> tuple[Dependence, Marginals]:
+    """Return the true dependence and each position's token distribution, or raise `Pending`."""
+    process, length = experiment.generator, experiment.length
+    true, marginals = (figure(f, process, length) for f in (dependence, token_marginals))
+    if true is None or marginals is None:
+        raise Pending("Computing the true dependence …")
+    return true, marginals
 
 
 def sequence_comparison(
@@ -48,31 +44,15 @@ def sequence_comparison(
 
     The last result is cached under `key`.
     """
-    days = tuple(tokens.tolist())
+    process, days = experiment.generator, tuple(tokens.tolist())
     truth = kept_result(
         f"{key}_truth",
         None,
-        (experiment.generator, days),
-        lambda: true_influence(experiment.generator, tokens[None], marginals),
+        (process, days),
+        lambda: true_influence(process, tokens[None], marginals),
     )
     return kept_result(
         key, model, days, lambda: compare(experiment, model, tokens[None], truth, marginals)
-    )
-
-
-def mean_comparison(
-    experiment: Experiment,
-    model: AbstractModel,
-    sequences: np.ndarray,
-    true: Dependence,
-    marginals: Marginals,
-) -> Comparison:
-    """Return what a model attends to and depends on, and the true dependence, over sequences."""
-    return kept_result(
-        "mean_comparison",
-        model,
-        len(sequences),
-        lambda: compare(experiment, model, sequences, true.replacement, marginals),
     )
 
 
@@ -98,6 +78,11 @@ class View(NamedTuple):
     shares: bool
     choice: Choice
 
+    @property
+    def unit(self) -> str:
+        """What a number is, for the title of a legend."""
+        return SHARES if self.shares else _MEASURED
+
     def of(self, attention: tuple[AttentionMap, ...]) -> tuple[AttentionMap, np.ndarray]:
         """Return the chosen map and the pattern of its chosen head, `(query, key)`."""
         return self.choice.of(Trace(attention))
@@ -107,22 +92,15 @@ class View(NamedTuple):
         return as_shares(measured) if self.shares else measured
 
 
-def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
-    """Draw menus for layer and head; by default, the last layer that attends to the source."""
-    trace = trace_of(model, tokens)
-    places = [place for place, found in enumerate(trace.attention) if can_align(found)]
-    return View(True, Choice(0, *draw_head_choice(trace, "map", first=(places or [0])[-1])))
-
-
 def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:
     """Draw the menus for unit, layer and head; return the view that they describe."""
     scale = st.segmented_control(
         "cell values",
-        [_SHARES, _MEASURED],
-        default=_SHARES,
+        [SHARES, _MEASURED],
+        default=SHARES,
         required=True,
         key="map_scale",
         help="Share of the row: each row is divided by its sum, so that maps can be compared. As "
         "measured: attention as a share, dependence as total variation from 0 to 1.",
     )
-    return View(scale == _SHARES, Choice(0, *draw_head_choice(trace_of(model, tokens), "map")))
+    return View(scale == SHARES, Choice(0, *draw_head_choice(trace_of(model, tokens), "map")))

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnlab.charts import SHARES, TRUTHS, matrix_table
+from attnlab.charts import SHARES, TRUTHS, Matrix, matrix_chart
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractTask, as_task, read_source
@@ -21,7 +21,8 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.lessons.kit import KEPT, Grid, choose, control_row, draw_matrix, link_to_settings
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.lessons import kit
 
 _WHAT = {
     "copy": "The same letters: token j comes from position j.",
@@ -55,7 +56,7 @@ def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...
     """Draw a field for a source; return its tokens, or the default's if the source is invalid."""
     letters, count = task.vocabulary, task.source_length
     label = f"source: {count} letters from a to {letters.symbols[-1]}"
-    text = linked(st.text_input, label, default, key=key, width=260, max_chars=40, **KEPT)
+    text = linked(st.text_input, label, default, key=key, width=260, max_chars=40, **kit.KEPT)
     try:
         return tuple(read_source(task, text).tolist())
     except OptionError as error:
@@ -70,18 +71,15 @@ def draw_alignments() -> None:
         "weights of each target token. Dashed frames mark the **true alignment**: the source token "
         "that each target token comes from."
     )
-    with control_row():
-        family = choose("model", ALIGNED_FAMILIES, key="align_model", **KEPT)
+    with kit.control_row():
+        family = kit.choose("model", ALIGNED_FAMILIES, key="align_model", **kit.KEPT)
         task = as_task(aligning("copy", family).generator)
         tokens = draw_source(task, "fbhdbc", key="align_source")
     experiments = [aligning(task, family) for task in ALIGNED_TASKS]
     with st.spinner(_WAITING):
         found = [write_target(experiment, tokens) for experiment in experiments]
-    for column, experiment, each in zip(
-        st.columns(3, gap="medium"), experiments, found, strict=True
-    ):
-        with column:
-            _draw_task(experiment, each)
+    for experiment, each in kit.in_columns(zip(experiments, found, strict=True)):
+        _draw_task(experiment, each)
     st.caption(
         "Rows are target tokens, columns are source tokens. Each row of the attention sums to 1; "
         "in grey maps 1 means yes and 0 means no."
@@ -111,7 +109,7 @@ def _draw_task(experiment: Experiment, found: WrittenTarget) -> None:
     task, letters = experiment.generator.name, experiment.generator.vocabulary.symbols
     small, pattern = small_model(experiment), found.maps["cross"].pattern
     columns, rows = (tuple(letters[t] for t in each) for each in (found.source, found.target))
-    st.markdown(f"**{task}** {_WHAT[task]} {link_to_settings(experiment)}")
+    st.markdown(f"**{task}** {_WHAT[task]} {kit.link_to_settings(experiment)}")
     pairs = enumerate(zip(found.tokens, found.target, strict=True), 1)
     wrong = ", ".join(f"{n} ({letters[token]})" for n, (token, true) in pairs if token != true)
     st.caption(
@@ -121,31 +119,20 @@ def _draw_task(experiment: Experiment, found: WrittenTarget) -> None:
         f"true alignment ({show_percent(small.aligned)} over test sources). Exact match "
         f"{100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} %."
     )
-    maps = [("learned", "Learned attention", pattern)]
-    maps += [("alignment", "True alignment", found.alignment)]
-    maps += [("dependence", "True dependence", found.dependence)] * (task == "sort")
-    for kind, title, shares in maps:
-        known = kind != "learned"
-        st.markdown(title)
-        _draw_map(
-            st,
-            f"{kind}_{task}",
-            Grid(f"{title} of {task}", shares.astype(float), *_TITLES, shares=True),
-            (rows, columns),
-            about=f"{title} of {task}, target by source",
-            known=known,
-            framed=None if known else found.alignment,
-        )
+    truths = {"True alignment": found.alignment}
     if task == "sort":
-        taken, depends = (int(part[0].sum()) for part in (found.alignment, found.dependence))
-        st.markdown(
-            f"The first token, {rows[0]}, comes from {_places(taken)} and depends on "
-            f"{_places(depends)}."
-        )
-
-
-def _places(count: int) -> str:
-    return f"{count} position{'' if count == 1 else 's'}"
+        truths["True dependence"] = found.dependence
+    of_truth = {"ramp": TRUTHS, "meaning": "1: yes, 0: no"}
+    maps = [("Learned attention", pattern, {"framed": found.alignment})]
+    maps += [(title, truth.astype(float), of_truth) for title, truth in truths.items()]
+    for title, shares, look in maps:
+        st.markdown(title)
+        matrix = Matrix(f"{title} of {task}", shares, *_TITLES, shares=True)
+        _draw_map(matrix, (rows, columns), about=f"{matrix.title}, target by source", **look)
+    if task == "sort":
+        counts = (int(truth[0].sum()) for truth in truths.values())
+        taken, depends = (f"{count} position{'' if count == 1 else 's'}" for count in counts)
+        st.markdown(f"The first token, {rows[0]}, comes from {taken} and depends on {depends}.")
 
 
 def draw_maps() -> None:
@@ -154,8 +141,8 @@ def draw_maps() -> None:
         "Three kinds of attention use the same formula. They differ in the mask and in the "
         "sources of queries, keys and values."
     )
-    with control_row():
-        task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task", **KEPT)
+    with kit.control_row():
+        task = kit.choose("task", ALIGNED_TASKS, "reverse", key="maps_task", **kit.KEPT)
         experiment = aligning(task, "encoder-decoder")
         tokens = draw_source(as_task(experiment.generator), "hacebd", key="maps_source")
     with st.spinner(_WAITING):
@@ -164,54 +151,30 @@ def draw_maps() -> None:
     source = tuple(letters[token] for token in found.source)
     read = (_BEGIN, *(letters[token] for token in found.target[:-1]))
     axes = {"source": (source, source), "self": (read, read), "cross": (read, source)}
-    for column, (kind, (title, says, titles)) in zip(
-        st.columns(3, gap="medium"), _KINDS.items(), strict=True
-    ):
+    for kind, (title, says, titles) in kit.in_columns(_KINDS.items()):
         pattern, mask = found.maps[kind]
-        column.markdown(f"**{title}** {says}")
-        _draw_map(
-            column,
-            f"map_{kind}",
-            Grid(title, pattern, *titles, shares=True),
-            axes[kind],
-            about=f"{title} of {task}",
-            seen=mask,
-        )
+        st.markdown(f"**{title}** {says}")
+        matrix = Matrix(title, pattern, *titles, shares=True)
+        _draw_map(matrix, axes[kind], about=f"{title} of {task}", seen=mask)
     st.caption(
         "Rows are queries, columns are keys; each row sums to 1. A decoder row reads a token "
         f"({_BEGIN} at the beginning) and writes the next one. "
-        f"{link_to_settings(experiment)}"
+        f"{kit.link_to_settings(experiment)}"
     )
 
 
 def _draw_map(
-    place: Any,
-    key: str,
-    grid: Grid,
-    names: tuple[tuple[str, ...], tuple[str, ...]],
-    *,
-    about: str,
-    known: bool = False,
-    **cells: Any,
+    matrix: Matrix, names: tuple[tuple[str, ...], tuple[str, ...]], *, about: str, **look: Any
 ) -> None:
-    """Draw a map, whose text alternative is `about` and the largest share of each row.
+    """Draw a map; its text alternative is `about` and the largest share of each row.
 
-    `names` are the tokens of rows and columns, `known` a map of the truth, and `cells` the seen and
-    framed ones, as in `matrix_table`.
+    `names` are the tokens of rows and columns.
     """
     rows, columns = names
     most = "; ".join(
-        f"{at + 1} {rows[at]}: {key + 1} {columns[key]} ({grid.values[at, key]:.2f})"
-        for at, key in enumerate(grid.values.argmax(axis=1))
+        f"{at + 1} {rows[at]}: {key + 1} {columns[key]} ({matrix.values[at, key]:.2f})"
+        for at, key in enumerate(matrix.values.argmax(axis=1))
     )
-    draw_matrix(
-        place,
-        key,
-        grid,
-        matrix_table(grid.values, names=names, **cells),
-        alt=f"{about}. Largest in each row: {most}",
-        name=grid.title,
-        ramp=TRUTHS if known else SHARES,
-        names=names,
-        meaning="1: yes, 0: no" if known else "share of attention",
-    )
+    look = {"ramp": SHARES, "meaning": "share of attention"} | look
+    alt = f"{about}. Largest in each row: {most}"
+    draw_chart(matrix_chart(matrix, names=names, **look), name=matrix.title, alt=alt)

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.attention import ScaledDotProduct
+from attnlab.charts import Matrix, matrix_chart
 from attnlab.lessons.stages import (
     Head,
     average_by_loop,
@@ -17,7 +18,7 @@ from attnlab.lessons.stages import (
 from attnlab.models.parts import Projection
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.lessons.kit import Grid, draw_matrix
+from attnlab.ui.core.page_charts import draw_chart
 
 _MOST = {"B": 4, "T": 16, "C": 8}
 _HEAD_WIDTH = 4
@@ -63,32 +64,28 @@ def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
         weights, name = np.tri(length) / np.arange(1.0, length + 1)[:, None], "the mean"
         mixed = means
     left, middle, right = place.columns([1, 2, 1])
-    rows = rows[:length]
-    largest = float(np.abs(rows).max())
-    for column, key, title, values in (
-        (left, "inputs", "inputs of sequence 1", rows),
-        (right, "mixed", f"output of {name}", mixed),
+    inputs, titles = rows[:length], ("position t", "feature")
+    largest = float(np.abs(inputs).max())
+    for column, title, values in (
+        (left, "inputs of sequence 1", inputs),
+        (right, f"output of {name}", mixed),
     ):
-        column.markdown(f"**{title}**")
-        draw_matrix(
-            column,
-            f"step_{key}",
-            Grid(title, values, "position t", "feature"),
-            alt=f"{title}: {length} rows of {channels} numbers; the last row starts with "
-            f"{values[-1, 0]:.2f}.",
-            largest=largest,
-            square=True,
+        with column:
+            st.markdown(f"**{title}**")
+            alt = f"{title}: {length} rows of {channels} numbers; the last row starts with "
+            alt += f"{values[-1, 0]:.2f}."
+            chart = matrix_chart(Matrix(title, values, *titles), largest=largest, square=True)
+            draw_chart(chart, name=title.capitalize(), alt=alt)
+    with middle:
+        title = f"weights of {name}"
+        st.markdown(f"**{title}**")
+        matrix = Matrix(title, weights, "query: position", "key: position", shares=True)
+        draw_chart(
+            matrix_chart(matrix, meaning="weight", square=True),
+            name=title.capitalize(),
+            alt=f"{title.capitalize()}: in the last row from {weights[-1].min():.3f} to "
+            f"{weights[-1].max():.3f}.",
         )
-    middle.markdown(f"**weights of {name}**")
-    draw_matrix(
-        middle,
-        "step_weights",
-        Grid(f"weights of {name}", weights, "query: position", "key: position", shares=True),
-        alt=f"Weights of {name}: in the last row from {weights[-1].min():.3f} to "
-        f"{weights[-1].max():.3f}.",
-        meaning="weight",
-        square=True,
-    )
     st.caption(
         "How to read it: each row of the middle matrix sums to 1. It averages the inputs so far "
         "into one output row at the right. "

@@ -1,17 +1,18 @@
 """Exact match on sorting cards and reversing letters, with and without attention."""
 
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
+import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from attnlab.charts import exact_match_chart
-from attnlab.comparisons.intervals import Interval, share_error, student_interval, wilson_interval
-from attnlab.comparisons.paired import least_spread_of_shares, paired_interval
-from attnlab.comparisons.summary import TARGET, Reached
+from attnlab.charts import HUES, SHAPES, Scale, Series, lines_chart, past_hue
+from attnlab.comparisons.intervals import Interval
+from attnlab.comparisons.paired import compare
+from attnlab.comparisons.shipped import shipped
+from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.number_text import show_percent, show_range
+from attnlab.configuration.options import present
 from attnlab.generators import Cards
 from attnlab.lessons.bottleneck import (
     ATTENTION,
@@ -21,10 +22,10 @@ from attnlab.lessons.bottleneck import (
     REVERSED,
     SEEDS,
     WIDTHS,
-    SettingFigures,
     bits_of,
+    bottleneck_rows,
+    bottleneck_study,
     reversing,
-    shipped,
     swept,
 )
 from attnlab.models import RNNAttentionOptions
@@ -32,23 +33,33 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import panel
+from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.uncertainty import OF_SEEDS, reached_text
-from attnlab.ui.lessons.kit import KEPT, choose, control_row, draw_figure, link_to_settings
+from attnlab.ui.lessons.kit import KEPT, choose, control_row, in_columns, link_to_settings
 
 _TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}
 _CELLS = {"gru": "GRU", "tanh": "tanh"}
+_WIDTH = "width of the state"
+# Horizontal distance between the marks of two widths at the same hand size, in cards.
+_APART = 0.14
 
 
 def draw_sweep() -> None:
     """Draw exact match by hand size for both families, a summary, and a link to each setting."""
+    alone, attends = (
+        show_percent(_interval(_runs(swept(family, HANDS[-1], WIDTHS[-1]))).mean)
+        for family in FAMILIES
+    )
     with st.container(key="match_sentence"):
         st.markdown(
             "A hand is dealt from 52 cards, and the model writes the same cards in order. "
-            + _sentence()
+            f"With {HANDS[-1]} cards and width {WIDTHS[-1]}, the model without attention sorts "
+            f"**{alone}** of the hands without a mistake. The model with attention sorts "
+            f"**{attends}**."
         )
-    for column, family in zip(st.columns(2, gap="medium"), FAMILIES, strict=True):
-        column.markdown(f"**{_TITLES[family]}** (`{family}`)")
-        _draw_family(column, family)
+    for family in in_columns(FAMILIES):
+        st.markdown(f"**{_TITLES[family]}** (`{family}`)")
+        _draw_family(family)
     st.caption(
         "Each line is one width of the state: the share of hands that are sorted without a "
         "mistake. Below each hand size are the bits that identify a hand."
@@ -58,40 +69,43 @@ def draw_sweep() -> None:
     _draw_settings()
 
 
-def _draw_family(column: DeltaGenerator, family: str) -> None:
-    found = {
-        (hand, width): _interval(_runs(swept(family, hand, width)))
-        for width in WIDTHS
-        for hand in HANDS
-    }
-    points = [(*at, each.mean, *each.ends) for at, each in found.items()]
-    words = ""
-    for width in (WIDTHS[0], WIDTHS[-1]):
-        shares = (f"{show_percent(found[hand, width].mean)} of {hand} cards" for hand in HANDS)
-        words += f" Width {width}: {', '.join(shares)}."
+def _draw_family(family: str) -> None:
+    rows, words = [], ""
+    for place, width in enumerate(WIDTHS):
+        found = {hand: _interval(_runs(swept(family, hand, width))) for hand in HANDS}
+        shift = (place - (len(WIDTHS) - 1) / 2) * _APART
+        for hand, each in found.items():
+            low, high = each.ends
+            interval = f"{show_range(100 * low, 100 * high, places=1)} %"
+            rows.append((str(width), hand + shift, each.mean, low, high, hand, interval))
+        if width in (WIDTHS[0], WIDTHS[-1]):
+            shares = (f"{show_percent(each.mean)} of {hand} cards" for hand, each in found.items())
+            words += f" Width {width}: {', '.join(shares)}."
+    columns = ["series", "at", "value", "low", "high", "hand", "interval"]
+    hue = HUES.learned if family == ATTENTION else past_hue(0)
+    looks = zip(WIDTHS, SHAPES, np.linspace(0.45, 1, len(WIDTHS)).tolist(), strict=True)
     title = _TITLES[family].lower()
-    draw_figure(
-        column,
-        f"match_{family.replace('-', '_')}",
-        exact_match_chart,
-        points,
+    draw_chart(
+        lines_chart(
+            pd.DataFrame(rows, columns=columns),
+            x=Scale(
+                "hand size (bits needed to identify the hand)",
+                domain=(HANDS[0] - 0.6, HANDS[-1] + 0.6),
+                ticks=HANDS,
+                names=tuple((str(n), f"{bits_of(Cards(hand=n)):.1f} bits") for n in HANDS),
+            ),
+            y=Scale("exact match (% of hands)", ".1%", labels=".0%", domain=(0, 1)),
+            # The widest line is the strongest.
+            series=tuple(
+                Series(str(n), hue, shape, opacity=opacity) for n, shape, opacity in looks
+            ),
+            noun=_WIDTH,
+            legend_title=_WIDTH,
+            tips=(("hand", "cards", "d"), ("interval", "95 % interval over seeds", "")),
+            height=330,
+        ),
         name=f"Exact match against hand size: {title}",
         alt=f"Exact match against hand size, {title}.{words}",
-        lengths=HANDS,
-        bits=tuple(f"{bits_of(Cards(hand=hand)):.1f}" for hand in HANDS),
-        widths=WIDTHS,
-        attends=family == ATTENTION,
-        height=330,
-    )
-
-
-def _sentence() -> str:
-    """Return text that compares the widest state alone with attention."""
-    found = (_runs(swept(family, HANDS[-1], WIDTHS[-1])) for family in FAMILIES)
-    alone, attends = (f"**{show_percent(_interval(runs).mean)}**" for runs in found)
-    return (
-        f"With {HANDS[-1]} cards and width {WIDTHS[-1]}, the model without attention sorts "
-        f"{alone} of the hands without a mistake. The model with attention sorts {attends}."
     )
 
 
@@ -118,18 +132,17 @@ def _draw_settings() -> None:
     st.caption(
         f"These results come with the program: {count} runs, {SEEDS} seeds a setting. "
         f"{_training_of(first)}; queries and keys are as wide as the state. Made "
-        f"{shipped().made}."
+        f"{shipped(bottleneck_study().name).made}."
     )
 
 
 def _draw_link() -> None:
     hands, widths = (tuple(map(str, numbers)) for numbers in (HANDS, WIDTHS))
     with control_row("match_link"):
-        family = linked(
-            st.selectbox, "model", list(FAMILIES), key="match_family", width=190, **KEPT
-        )
+        families = list(FAMILIES)
+        family = linked(st.selectbox, "model", families, key="match_family", width=190, **KEPT)
         hand = choose("cards", hands, hands[1], key="match_hand", **KEPT)
-        width = choose("width of the state", widths, widths[2], key="match_width", **KEPT)
+        width = choose(_WIDTH, widths, widths[2], key="match_width", **KEPT)
     runs = _runs(swept(family, int(hand), int(width)))
     st.markdown(
         f"Exact match {_percent(_interval(runs))}; each seed: {_each(runs)} %. "
@@ -160,48 +173,35 @@ def draw_reversed() -> None:
         "Nothing needs to be sorted here: yⱼ = xₙ₊₁₋ⱼ. Without attention it is still hard to "
         f"carry {REVERSED.source_length} letters in one state."
     )
-    runs = [_runs(reversing(family)) for family in FAMILIES]
+    runs = {family: _runs(reversing(family)) for family in FAMILIES}
     lines = [f"| model | exact match | each seed (%) | reached {TARGET:.0%} |", "|---|---|---|---|"]
     lines += [
         f"| {_TITLES[family]} (`{family}`) | {_percent(_interval(run))} | {_each(run)} "
-        f"| {_reached(run)} |"
-        for family, run in zip(FAMILIES, runs, strict=True)
+        f"| {reached_text(run.reached)} |"
+        for family, run in runs.items()
     ]
-    difference = _percent(_difference(runs)).replace(" %", " points", 1)
+    alone, attends = runs.values()
+    change = compare(alone, attends, "exact_match").difference
+    difference = _percent(change).replace(" %", " points", 1)
     lines.append(f"| **the second minus the first**, paired by seed | **{difference}** | – | – |")
     with st.container(key="match_reversed"):
         st.markdown("\n".join(lines))
-    links = (f"`{run.experiment.model.name}`: {link_to_settings(run.experiment)}" for run in runs)
+    links = (f"`{name}`: {link_to_settings(run.experiment)}" for name, run in runs.items())
     st.markdown(" · ".join(links))
     st.caption(
         f"A source has {REVERSED.source_length} of {REVERSED.letters} letters, or "
-        f"{bits_of(REVERSED):.1f} bits. {_training_of(runs[0].experiment)}. Runs with the same "
+        f"{bits_of(REVERSED):.1f} bits. {_training_of(reversing(BOTTLENECK))}. Runs with the same "
         f"seed have the same sequences. Brackets hold the {OF_SEEDS}; for the share of seeds, the "
         "Wilson interval."
     )
 
 
-def _runs(setting: Experiment) -> SettingFigures:
-    return shipped().settings[setting]
+def _runs(setting: Experiment) -> Row:
+    return bottleneck_rows()[setting]
 
 
-def _interval(runs: SettingFigures) -> Interval:
-    size = runs.experiment.training.test_size
-    errors = [share_error(share, size) for share in runs.exact_match]
-    return student_interval(runs.exact_match, errors=errors, share=True).within(0.0, 1.0)
-
-
-def _difference(runs: Sequence[SettingFigures]) -> Interval:
-    """Return the second setting's mean exact match minus the first's, paired by seed."""
-    before, after = (dict(zip(each.seeds, each.exact_match, strict=True)) for each in runs)
-    found = np.array([after[seed] - before[seed] for seed in sorted(before.keys() & after.keys())])
-    least = least_spread_of_shares(found, runs[0].experiment.training.test_size)
-    return paired_interval(found, float(least))
-
-
-def _reached(runs: SettingFigures) -> str:
-    count = sum(share >= TARGET for share in runs.exact_match)
-    return reached_text(Reached(TARGET, count, wilson_interval(count, len(runs.exact_match))))
+def _interval(row: Row) -> Interval:
+    return present(row.exact_match)
 
 
 def _percent(interval: Interval) -> str:
@@ -217,8 +217,8 @@ def _percent(interval: Interval) -> str:
     return f"{mean} ({show_range(low, high, places=1)})"
 
 
-def _each(runs: SettingFigures) -> str:
-    return ", ".join(f"{100 * share:.1f}" for share in runs.exact_match)
+def _each(row: Row) -> str:
+    return ", ".join(f"{100 * share:.1f}" for share in figures_of(row, "exact_match").values())
 
 
 def _training_of(experiment: Experiment) -> str:

@@ -1,7 +1,8 @@
-"""Measured time and memory of attention, and speed of generation with and without a cache."""
+"""What attention costs: parameters of all families, time and memory, and generation by length."""
 
 import dataclasses
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -9,32 +10,32 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import Scale, Series, lines_chart
-from attnlab.charts.style import HUES, INK
+from attnlab.charts import HUES, INK, Scale, Series, distinct, lines_chart
 from attnlab.configuration.options import OptionError, options_of
+from attnlab.lessons import costs
 from attnlab.lessons.costs import (
     CACHED,
     CHUNKED,
-    NEW_TOKENS,
-    PASSES,
     PLAIN,
     RECOMPUTED,
+    Cost,
     CostProgress,
-    Measured,
     lengths_to,
     measure_attention,
     measure_generation,
     over_rounds,
 )
 from attnlab.live.jobs import JobState
-from attnlab.models import TransformerOptions
+from attnlab.models import MODELS, AbstractModelOptions, TransformerOptions, parameters_by_part
+from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.controls.form_state import read_form, read_part
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, start_job
 from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import hosted, limits
-from attnlab.ui.lessons.kit import choose, control_row, draw_figure, share_done
-from attnlab.ui.lessons.parameters_panel import Settings, of_length
+from attnlab.ui.lessons.kit import choose, control_row, in_columns, share_done
 
 _ATTENTION, _GENERATION = "attention_cost", "generation_cost"
 _WIDTHS = (8, 16, 32, 64, 128)
@@ -48,12 +49,104 @@ _SERIES = {
 _RANGE = (("low", "minimum", ",.3~g"), ("high", "maximum", ",.3~g"))
 
 
+class Settings(NamedTuple):
+    """The experiment of the form, and the options of every model family by name.
+
+    `refused` are the families with invalid controls, which have default options here.
+    """
+
+    experiment: Experiment
+    families: dict[str, AbstractModelOptions]
+    refused: tuple[str, ...]
+
+
+def read_settings() -> Settings:
+    """Return the settings of the form; where they are invalid, show an error and use defaults."""
+    experiment = read_form()
+    if isinstance(experiment, OptionError):
+        draw_error(f"{experiment} Until you correct it on Train, defaults are shown.")
+        experiment = Experiment()
+    families, refused = {}, []
+    for name, kind in MODELS.items():
+        try:
+            families[name] = read_part(kind)
+        except OptionError:
+            families[name] = kind()
+            refused.append(name)
+    families[experiment.model.name] = experiment.model
+    return Settings(experiment, families, tuple(refused))
+
+
+def _length_axis(lengths: Iterable[int]) -> Scale:
+    return Scale("length of the sequence", ",d", labels=",d", kind="log", ticks=tuple(lengths))
+
+
+@functools.lru_cache(512)
+def _count(options: AbstractModelOptions, vocab: int, length: int) -> int:
+    return sum(part.count for part in parameters_by_part(options, vocab=vocab, length=length))
+
+
+def draw_parameters(settings: Settings) -> None:
+    """Draw the parameters of all families by length, and of one family by part."""
+    experiment, families = settings.experiment, settings.families
+    vocab, length = experiment.generator.vocabulary.size, experiment.length
+    refused = ", ".join(settings.refused)
+    st.caption(
+        f"Settings come from Train: process {experiment.generator.name}, vocabulary of {vocab}, "
+        f"length {length}. Each model family uses the options set there."
+        + (f" Defaults are used for {refused}, whose settings are invalid." if refused else "")
+    )
+    left, right = st.columns(2, gap="medium")
+    spec = options_of(Experiment)["length"]
+    lengths = tuple(2**power for power in range(1, 17) if spec.low <= 2**power <= spec.high)
+    rows, ends = [], []
+    for name, options in families.items():
+        counts = [_count(options, vocab, each) for each in lengths]
+        rows += [(name, *at, at[1], at[1]) for at in zip(lengths, counts, strict=True)]
+        ends.append(f"{name} {counts[0]:,} at {lengths[0]} and {counts[-1]:,} at {lengths[-1]}")
+    with left:
+        draw_chart(
+            lines_chart(
+                pd.DataFrame(rows, columns=["series", "at", "value", "low", "high"]),
+                None,
+                pd.DataFrame({"at": [length], "name": ""}),
+                x=_length_axis(lengths),
+                y=Scale("parameters", ",.3~g", labels=",~g", kind="log"),
+                series=distinct(families),
+                noun=" ",
+                tips=(),
+                height=420,
+            ),
+            name="Parameters",
+            alt=f"Parameters against length: {'; '.join(ends)}.",
+        )
+    with right:
+        names = list(families)
+        chosen = names.index(experiment.model.name)
+        name = linked(st.selectbox, "model family", names, chosen, key="cost_family", width=180)
+        # A list, since its lines wrap; a table would be cut off.
+        lines = [
+            f"- `{part}`: {f'{formula} = ' if formula else ''}**{count:,}**"
+            for part, count, formula in parameters_by_part(
+                families[name], vocab=vocab, length=length
+            )
+        ]
+        with st.container(key="cost_parts"):
+            st.markdown("\n".join(lines))
+            total = _count(families[name], vocab, length)
+            st.markdown(f"**{total:,}** parameters in all at length {length}.")
+    st.caption(
+        "Each line is a model family; both axes are logarithmic. The dashed line is the length set "
+        "on Train. Parts are named as in the code and summed over layers."
+    )
+
+
 class Quantity(NamedTuple):
     """A quantity to draw; `of` returns its values in all rounds from a measurement."""
 
     name: str
     y_title: str
-    of: Callable[[Measured], np.ndarray]
+    of: Callable[[Cost], np.ndarray]
 
 
 _TIME = Quantity("Time of attention", "time of a call (ms)", lambda one: 1_000 * one.seconds)
@@ -73,7 +166,7 @@ def draw_attention() -> None:
     with control_row():
         d_attn = linked(st.select_slider, "d_attn", widths, "32", key="cost_d_attn", width=180)
         longest = _draw_longest(lengths, "cost_longest")
-        passes = choose("pass", PASSES, key="cost_passes")
+        passes = choose("pass", costs.PASSES, key="cost_passes")
         plan = (d_attn, longest, passes)
         measure = partial(
             measure_attention, lengths_to(int(longest)), d_attn=int(d_attn), passes=passes
@@ -96,14 +189,19 @@ def draw_attention() -> None:
 
 def draw_generation(settings: Settings) -> None:
     """Draw controls, the chart of tokens per second by length, and the size of the cache."""
-    options = _transformer(settings)
+    chosen = cast(TransformerOptions, settings.families[TransformerOptions.name])
+    options = dataclasses.replace(chosen, mask="causal")
+    try:
+        check_limits(dataclasses.replace(settings.experiment, model=options), limits())
+    except OptionError as error:
+        draw_error(f"{error} The transformer's defaults are used.")
+        options = TransformerOptions()
     vocab = settings.experiment.generator.vocabulary.size
     most = limits().caps.get("layers", options_of(TransformerOptions)["layers"].high)
     lengths = ["128", "256"] if hosted() else ["128", "256", "512", "1024"]
     with control_row():
-        layers = linked(
-            st.slider, "layers", 1, most, options.layers, 1, key="cost_layers", width=180
-        )
+        bounds = 1, most, options.layers, 1
+        layers = linked(st.slider, "layers", *bounds, key="cost_layers", width=180)
         longest = _draw_longest(lengths, "cost_generated")
         options = dataclasses.replace(options, layers=layers)
         plan = (options, longest, vocab)
@@ -118,8 +216,8 @@ def draw_generation(settings: Settings) -> None:
         (_RATE,),
         _generation_in_words,
         of_example=lambda of: f"{_in_words(of[0])}, lengths up to {int(of[1]):,}",
-        invitation=f"Press **Measure** to time the last {NEW_TOKENS} tokens of the transformer "
-        "above on this machine.",
+        invitation=f"Press **Measure** to time the last {costs.NEW_TOKENS} tokens of the "
+        "transformer above on this machine.",
     )
 
 
@@ -134,17 +232,6 @@ def _in_words(options: TransformerOptions) -> str:
 def _draw_longest(lengths: list[str], key: str) -> str:
     default = lengths[-1 if hosted() else 2]
     return linked(st.select_slider, "longest sequence", lengths, default, key=key, width=200)
-
-
-def _transformer(settings: Settings) -> TransformerOptions:
-    chosen = cast(TransformerOptions, settings.families[TransformerOptions.name])
-    options = dataclasses.replace(chosen, mask="causal")
-    try:
-        check_limits(dataclasses.replace(settings.experiment, model=options), limits())
-    except OptionError as error:
-        draw_error(f"{error} The transformer's defaults are used.")
-        options = TransformerOptions()
-    return options
 
 
 def _draw_measured(
@@ -164,22 +251,15 @@ def _draw_measured(
         progress: CostProgress | None = state.latest
         if progress is None or not progress.measured:
             return
-        columns = st.columns(len(quantities), gap="medium")
-        for column, quantity in zip(columns, quantities, strict=True):
-            _draw_quantity(column, quantity, progress)
+        for quantity in in_columns(quantities):
+            _draw_quantity(quantity, progress)
         with st.container(key=f"{name}_sentences"):
             st.markdown(in_words(progress, plan))
 
-    draw_job(
-        name,
-        draw,
-        failed="Measuring",
-        progress=share_done,
-        source=source,
-    )
+    draw_job(name, draw, failed="Measuring", progress=share_done, source=source)
 
 
-def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> None:
+def _draw_quantity(quantity: Quantity, progress: CostProgress) -> None:
     rows = [(m.way, m.length, *over_rounds(quantity.of(m))) for m in progress.measured]
     ways, lengths = dict.fromkeys(way for way, *_ in rows), sorted({row[1] for row in rows})
     alt = f"{quantity.y_title} against length, for {' and '.join(ways)}."
@@ -187,20 +267,16 @@ def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> No
         # Only at the end, since a changed text redraws the chart.
         ends = (f"{way} {value:.3g}" for way, at, value, *_ in rows if at == lengths[-1])
         alt += f" At {lengths[-1]:,}: {', '.join(ends)}."
-    draw_figure(
-        place,
-        quantity.name.lower().replace(" ", "_"),
-        lines_chart,
+    chart = lines_chart(
         pd.DataFrame(rows, columns=["series", "at", "value", "low", "high"]),
-        name=quantity.name,
-        alt=alt,
-        x=of_length(lengths if len(lengths) > 1 else (lengths[0], 2 * lengths[0])),
+        x=_length_axis(lengths if len(lengths) > 1 else (lengths[0], 2 * lengths[0])),
         y=Scale(quantity.y_title, ",.3~g", labels=",~g", kind="log"),
         series=tuple(_SERIES[way] for way in ways),
         noun=" ",
         tips=_RANGE,
         height=320,
     )
+    draw_chart(chart, name=quantity.name, alt=alt)
 
 
 def _attention_in_words(progress: CostProgress, _plan: object) -> str:

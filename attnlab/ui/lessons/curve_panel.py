@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 from jaxtyping import Float
-from streamlit.delta_generator import DeltaGenerator
 
 from attnlab import charts
 from attnlab.charts import Scale
@@ -33,7 +32,8 @@ from attnlab.lessons.regression_data import (
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import draw_button, draw_metric
 from attnlab.ui.core.outside import draw_warning
-from attnlab.ui.lessons.kit import control_row, draw_figure, seed_field, valid_or_last
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.lessons.kit import clicks, control_row, seed_field, valid_or_last
 
 _OWN, _OWN_KEY = "own points", "own_points"
 _EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
@@ -90,7 +90,10 @@ def draw_controls() -> Curve:
     left_out = _left_out(sample.x[:, 0], sample.y)
     best = _CANDIDATES[left_out.best]
     with row:
-        draw_button("Best leave-one-out bandwidth", "best_bandwidth", "target", _choose, best)
+        # The nearest step of the slider.
+        values = {"bandwidth": float(np.clip(round(best / 0.005) * 0.005, 0.005, 1.0))}
+        change = st.session_state.update, values
+        draw_button("Best leave-one-out bandwidth", "best_bandwidth", "target", *change)
     place = round(along / 100 * (_PLACES - 1))
     return Curve(sample, at, truth, share * (high - low), place, left_out)
 
@@ -125,36 +128,35 @@ def _left_out(x: np.ndarray, y: np.ndarray) -> LeaveOneOut:
     return leave_one_out(x[:, None], y, _CANDIDATES * np.ptp(x))
 
 
-def _choose(share: float) -> None:
-    st.session_state["bandwidth"] = float(np.clip(round(share / 0.005) * 0.005, 0.005, 1.0))
-
-
 def draw_fit(curve: Curve) -> None:
     """Draw data, truth and fit with the query's weights, and leave-one-out error by bandwidth."""
     x, y = curve.sample.x[:, 0], curve.sample.y
     output, pattern = attention_fit(curve.at[:, None], curve.sample.x, y, curve.bandwidth)
-    fit, weights = output[:, 0], pattern[curve.place]
+    fit, weights, places = output[:, 0], pattern[curve.place], np.arange(_PLACES)
+    truth = np.full(_PLACES, np.nan) if curve.truth is None else curve.truth
+    columns = {"place": places, "x": curve.at, "fit": fit, "truth": truth}
     span = np.ptp(y) or 1.0
     left, right = st.columns([5, 2], gap="medium")
-    draw_figure(
-        left,
-        "fit",
-        charts.fit_chart,
-        charts.fit_table(curve.at, fit, curve.truth, curve.place),
-        charts.points_table(x, y, weights),
-        name="The fit",
-        alt=f"Fit with bandwidth {curve.bandwidth:.4g}: at x = {curve.query:.3f} it is "
-        f"{fit[curve.place]:.3f}, the largest weight {weights.max():.3f}.",
-        on_click=_move_query,
-        x_domain=(float(curve.at[0]), float(curve.at[-1])),
-        largest=float(weights.max()),
-        # Leaves room for the bars of weights below the data.
-        y_domain=(float(y.min() - 0.6 * span), float(y.max() + 0.15 * span)),
-        height=400,
-    )
+    # The key is that of a browser test.
+    with left, st.container(key="chart_fit"):
+        draw_chart(
+            charts.fit_chart(
+                pd.DataFrame({**columns, "chosen": places == curve.place}),
+                pd.DataFrame({"x": x, "y": y, "weight": weights}),
+                x_domain=(float(curve.at[0]), float(curve.at[-1])),
+                # Leaves room for the bars of weights below the data.
+                y_domain=(float(y.min() - 0.6 * span), float(y.max() + 0.15 * span)),
+                largest=float(weights.max()),
+                height=400,
+            ),
+            name="The fit",
+            alt=f"Fit with bandwidth {curve.bandwidth:.4g}: at x = {curve.query:.3f} it is "
+            f"{fit[curve.place]:.3f}, the largest weight {weights.max():.3f}.",
+            **clicks("fit_clicks", _move_query),
+        )
     with right:
-        _draw_figures(curve, fit, weights)
-    _draw_left_out(right, curve)
+        _draw_numbers(curve, fit, weights)
+        _draw_left_out(curve)
     st.caption(
         "Click the curve to move the query (blue). The red bar under each dot is its weight, and "
         "the fit is the weighted mean of the dots. The dashed line is the truth, if it is known."
@@ -166,7 +168,7 @@ def _move_query(clicked: Mapping[str, Any]) -> None:
         st.session_state["query_at"] = round(200 * clicked["place"] / (_PLACES - 1)) / 2
 
 
-def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
+def _draw_numbers(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
     share = weights[weights > 0]
     effective = float(np.exp(-(share * np.log(share)).sum()))
     with st.container(horizontal=True, gap="medium", key="fit_figures"):
@@ -183,24 +185,23 @@ def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
             )
 
 
-def _draw_left_out(place: DeltaGenerator, curve: Curve) -> None:
+def _draw_left_out(curve: Curve) -> None:
     bandwidths, loss, stderr = curve.left_out
     best, h = curve.left_out.best, f"h = {bandwidths[curve.left_out.best]:.3g}"
-    draw_figure(
-        place,
-        "left_out",
-        charts.lines_chart,
-        charts.series_table("", bandwidths, loss, stderr),
-        None,
-        pd.DataFrame({"at": [curve.bandwidth], "name": ""}),
+    draw_chart(
+        charts.lines_chart(
+            charts.series_table("", bandwidths, loss, stderr),
+            None,
+            pd.DataFrame({"at": [curve.bandwidth], "name": ""}),
+            x=Scale("bandwidth h (log scale)", ".3g", labels="~g", kind="log"),
+            y=Scale("leave-one-out MSE", ".4f", zero=False),
+            look="band",
+            height=220,
+        ),
         name="Leave-one-out MSE",
         alt=f"Leave-one-out MSE against the bandwidth: lowest at {h} with {loss[best]:.4f}.",
-        x=Scale("bandwidth h (log scale)", ".3g", labels="~g", kind="log"),
-        y=Scale("leave-one-out MSE", ".4f", zero=False),
-        look="band",
-        height=220,
     )
-    place.caption(
+    st.caption(
         f"The squared error of predicting each point from the others is lowest at {h}: "
         f"{show_measured(loss[best], stderr[best], most_places=4)}."
     )
@@ -249,16 +250,10 @@ def draw_equalities(curve: Curve) -> None:
         "weight, Gaussian": on_one.gaussian_pattern[here],
         "weight, dot product": on_one.dot_pattern[here],
     }
-    formats = {name: "%.6f" if "weight" in name else "%.4f" for name in table}
+    number = st.column_config.NumberColumn
+    shown = {name: number(format="%.6f" if "weight" in name else "%.4f") for name in table}
     with st.container(key="one_norm"):
-        st.dataframe(
-            table,
-            hide_index=True,
-            width="stretch",
-            column_config={
-                name: st.column_config.NumberColumn(format=text) for name, text in formats.items()
-            },
-        )
+        st.dataframe(table, hide_index=True, width="stretch", column_config=shown)
         st.markdown(
             f"The table shows the five keys nearest to the query x = {curve.query:.3f}. Over "
             f"all queries and keys, Gaussian and dot-product attention weights differ by at most "

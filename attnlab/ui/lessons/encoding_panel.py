@@ -1,39 +1,39 @@
-"""Two positional encodings side by side: choice, views, and the matrix of a shift."""
+"""Two positional encodings side by side: views, shifts, scores, wavelengths, longer sequences."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from attnlab import charts
+from attnlab.charts import HUES, Matrix, Scale, Series, matrix_chart, past_hue
 from attnlab.configuration.options import present
-from attnlab.lessons.geometry import (
-    Profile,
-    distances,
-    encoding_rows,
-    fit_shift,
-    profile,
-    shift_rotation,
-    similarity,
-)
+from attnlab.lessons import geometry
+from attnlab.lessons.geometry import TOO_ALIKE, Closest, Profile
 from attnlab.positions import (
     POSITIONS,
     AbstractPosition,
     AbstractScorePosition,
+    Alibi,
     Learned,
+    Rotary,
     Sinusoidal,
 )
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.outside import draw_warning
+from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session_library import session_run
-from attnlab.ui.lessons.kit import Grid, choose, draw_figure, draw_matrix, draw_options
+from attnlab.ui.lessons.kit import choose, draw_options, in_columns, steps
 
 IN_THE_RUN = "learned in the run"
-MOST_POSITIONS, MOST_FEATURES = 64, 32
+_MOST_POSITIONS, _MOST_FEATURES = 64, 32
 _HEIGHT = 330
+_MOST_NUMBERED = 12
 # By button: the values that it sets, by the key of the control.
 _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
@@ -83,8 +83,8 @@ def draw_encodings() -> tuple[ShownEncoding, ShownEncoding, int, int]:
         for number, (name, values) in enumerate(_PRESETS.items(), start=1):
             draw_button(name, f"pe_preset_{number}", None, st.session_state.update, values)
     left, right = st.columns(2, gap="medium")
-    length = linked(left.slider, "length (positions)", 2, MOST_POSITIONS, 40, key="pe_length")
-    width = linked(right.slider, "d (components)", 1, MOST_FEATURES, 8, key="pe_width")
+    length = linked(left.slider, "length (positions)", 2, _MOST_POSITIONS, 40, key="pe_length")
+    width = linked(right.slider, "d (components)", 1, _MOST_FEATURES, 8, key="pe_width")
     with left:
         one = _draw_encoding("a", "sinusoidal", length, width)
     with right:
@@ -101,7 +101,7 @@ def _draw_encoding(side: str, default: str, length: int, width: int) -> ShownEnc
         return ShownEncoding(side, name, Learned(), _rows_of_run())
     st.caption(POSITIONS[name].summary)
     position = draw_options(POSITIONS[name], f"pe_{side}")
-    rows = encoding_rows(position, length=length, width=width)
+    rows = geometry.encoding_rows(position, length=length, width=width)
     return ShownEncoding(side, name, position, rows if rows.shape[1] else None)
 
 
@@ -123,15 +123,6 @@ def _rows_of_run() -> np.ndarray | None:
     return rows
 
 
-def in_columns(
-    draw: Callable[..., None], one: ShownEncoding, other: ShownEncoding, *arguments: Any
-) -> None:
-    """Call `draw` for both encodings, in two columns."""
-    for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
-        with column:
-            draw(shown, *arguments)
-
-
 @fragment
 def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
     """Draw the menu of views, and the chosen view of both encodings."""
@@ -140,10 +131,11 @@ def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
     if view == "path":
         with st.container(horizontal=True):
             components = tuple(
-                linked(st.number_input, f"component {way}", 1, MOST_FEATURES, start, key=key)
+                linked(st.number_input, f"component {way}", 1, _MOST_FEATURES, start, key=key)
                 for way, start, key in (("across", 1, "pe_x"), ("upwards", 2, "pe_y"))
             )
-    in_columns(_draw_view, one, other, view, components)
+    for shown in in_columns((one, other)):
+        _draw_view(shown, view, components)
     st.caption(f"How to read it: {VIEWS[view]}")
     st.caption(
         "Try this: compare the similarity of `sinusoidal` with that of `learned`, whose initial "
@@ -152,75 +144,77 @@ def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
 
 
 def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> None:
-    if shown.rows is None:
+    rows, name, about = shown.rows, f"{shown.title}, {view}", f"{shown.name}, {view}:"
+    if rows is None:
         if isinstance(shown.position, AbstractScorePosition):
-            st.info(
-                f"`{shown.name}` adds no vector to the input. It changes the attention scores: see "
-                "below.",
-                icon=":material/arrow_downward:",
-            )
+            text = "adds no vector to the input. It changes the attention scores: see below."
+            st.info(f"`{shown.name}` {text}", icon=":material/arrow_downward:")
         elif shown.name == "none":
             st.info(
                 "No positional encoding: without a mask, attention cannot see the order.",
                 icon=":material/block:",
             )
         return
-    rows, about = shown.rows, f"{shown.name}, {view}:"
     length, width = rows.shape
-    key, look = f"pe_{shown.side}", dict[str, Any](name=f"{shown.title}, {view}")
     size = f"{width} components over {length} positions, at most {np.abs(rows).max():.2f}."
     if view == "heatmap":
-        grid = Grid(view, rows, "position", "component")
-        draw_matrix(st, key, grid, alt=f"{about} {size}", height=_HEIGHT, **look)
+        chart = matrix_chart(Matrix(view, rows, "position", "component"), height=_HEIGHT)
+        draw_chart(chart, name=name, alt=f"{about} {size}")
     elif view == "curves":
-        draw_figure(
-            st,
-            key,
-            charts.component_chart,
-            charts.component_table(rows),
-            alt=f"{about} {size}",
-            domain=(min(0.0, float(rows.min())), max(0.0, float(rows.max()))),
-            height=_HEIGHT,
-            **look,
-        )
+        domain = min(0.0, float(rows.min())), max(0.0, float(rows.max()))
+        chart = charts.component_chart(_components_table(rows), domain=domain, height=_HEIGHT)
+        draw_chart(chart, name=name, alt=f"{about} {size}")
     elif view == "similarity":
-        grid = Grid(view, similarity(rows), "position", "position")
-        about += f" the least cosine is {grid.values.min():.2f}."
-        draw_matrix(st, key, grid, alt=about, largest=1.0, meaning="cosine", square=True, **look)
+        cosines = Matrix(view, geometry.similarity(rows), "position", "position")
+        about += f" the least cosine is {cosines.values.min():.2f}."
+        chart = matrix_chart(cosines, largest=1.0, meaning="cosine", square=True)
+        draw_chart(chart, name=name, alt=about)
     elif view == "distance":
-        found = profile(distances(rows))
+        found = geometry.profile(geometry.distances(rows))
         about += f" neighbours are {found.mean[1]:.3f} apart on average."
-        draw_profile(key, found, "distance of vectors", alt=about, height=_HEIGHT, **look)
+        chart = _profile_chart(found, "distance of vectors", height=_HEIGHT)
+        draw_chart(chart, name=name, alt=about)
     else:
         x, y = (min(component, width) for component in components)
-        drawn = rows[:, [x - 1, y - 1]]
-        draw_figure(
-            st,
-            key,
-            charts.path_chart,
-            charts.path_table(*drawn.T),
-            alt=f"{about} components {x} and {y} of {length} positions.",
+        days, drawn = np.arange(1, length + 1), rows[:, [x - 1, y - 1]]
+        is_named = (days - 1) % max(1, length // 8) == 0
+        columns = {"position": days, "x": drawn[:, 0], "y": drawn[:, 1]}
+        chart = charts.path_chart(
+            pd.DataFrame({**columns, "name": np.where(is_named, days, "").astype(str)}),
             domain=(float(drawn.min()), float(drawn.max())),
             x_title=f"component {x}",
             y_title=f"component {y}",
-            **look,
         )
+        alt = f"{about} components {x} and {y} of {length} positions."
+        draw_chart(chart, name=name, alt=alt)
 
 
-def draw_profile(key: str, found: Profile, title: str, **rest: Any) -> None:
+def _components_table(rows: np.ndarray) -> pd.DataFrame:
+    """Return one row per position and component.
+
+    At most a dozen components have a label in `name`, each at a different position.
+    """
+    length, width = rows.shape
+    position, component = (index.ravel() + 1 for index in np.indices(rows.shape))
+    named = np.arange(0, width, -(-width // _MOST_NUMBERED))
+    places = np.round((np.arange(named.size) + 0.5) / named.size * (length - 1)).astype(int)
+    name = np.full(rows.shape, "", dtype=object)
+    name[places, named] = (named + 1).astype(str)
+    columns = {"position": position, "component": component, "name": name.ravel()}
+    return pd.DataFrame({**columns, "value": rows.ravel()})
+
+
+def _profile_chart(found: Profile, title: str, *, height: int) -> charts.Drawing:
     """Draw a quantity by the distance of two positions, with a band from least to most."""
-    of_pairs = charts.series_table("", found.apart, found.mean)
-    draw_figure(
-        st,
-        key,
-        charts.lines_chart,
-        of_pairs.assign(low=found.least, high=found.most),
-        x=charts.Scale("positions apart", "d", labels="d"),
-        y=charts.Scale(title, ".4f", zero=False),
-        series=(charts.Series("", charts.HUES.truth, dash=(5, 4)),),
+    table = charts.series_table("", found.apart, found.mean)
+    return charts.lines_chart(
+        table.assign(low=found.least, high=found.most),
+        x=Scale("positions apart", "d", labels="d"),
+        y=Scale(title, ".4f", zero=False),
+        series=(Series("", HUES.truth, dash=(5, 4)),),
         look="band",
         tips=(("low", "least", ".4f"), ("high", "most", ".4f")),
-        **rest,
+        height=height,
     )
 
 
@@ -228,7 +222,8 @@ def draw_profile(key: str, found: Profile, title: str, **rest: Any) -> None:
 def draw_shifts(one: ShownEncoding, other: ShownEncoding) -> None:
     """Draw, for each encoding, the matrix that maps position t to t + k, and its error."""
     shift = linked(st.slider, "k (positions)", 1, 32, 3, key="pe_shift")
-    in_columns(_draw_shift, one, other, shift)
+    for shown in in_columns((one, other)):
+        _draw_shift(shown, shift)
     st.caption(
         "How to read it: each row gives a component at t + k in terms of those at t. Blocks of "
         "two along the diagonal are rotations; slow pairs at the lower right hardly turn.",
@@ -247,18 +242,15 @@ def _draw_shift(shown: ShownEncoding, shift: int) -> None:
         st.caption(f"{length} positions contain none that are {shift} apart.")
         return
     if isinstance(shown.position, Sinusoidal) and width % 2 == 0:
-        found, how = shift_rotation(shown.position, shown.rows, shift), "from its formula"
+        found = geometry.shift_rotation(shown.position, shown.rows, shift)
+        how = "from its formula"
     else:
-        found, how = fit_shift(shown.rows, shift), "the least squares fit"
-    draw_matrix(
-        st,
-        f"shift_{shown.side}",
-        Grid(f"{shown.title}, M({shift})", found.matrix, "component at t + k", "component at t"),
-        name=f"{shown.title}, M({shift})",
-        alt=f"{shown.name}: M({shift}), {how}. Largest error {found.error:.1e}.",
-        largest=max(1.0, float(np.abs(found.matrix).max())),
-        square=True,
-    )
+        found, how = geometry.fit_shift(shown.rows, shift), "the least squares fit"
+    title = f"{shown.title}, M({shift})"
+    matrix = Matrix(title, found.matrix, "component at t + k", "component at t")
+    largest = max(1.0, float(np.abs(found.matrix).max()))
+    alt = f"{shown.name}: M({shift}), {how}. Largest error {found.error:.1e}."
+    draw_chart(matrix_chart(matrix, largest=largest, square=True), name=title, alt=alt)
     error = f"{found.error:.1e}" if found.error < 1e-3 else f"{found.error:.3f}"
     st.markdown(
         f"`{shown.name}`: M({shift}) is {how}. Largest error over all t: **{error}**; the largest "
@@ -270,3 +262,142 @@ def _draw_shift(shown: ShownEncoding, shift: int) -> None:
             "matrix always fits them exactly. Take a longer sequence or a smaller d.",
             icon=":material/info:",
         )
+
+
+@fragment
+def draw_scores(length: int, width: int) -> None:
+    """Draw the score by distance of `rotary` and `alibi`, the encodings that change scores."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        values = steps(2, 1_000_000, 10_000)
+        base = linked(st.select_slider, "rotary base", values, 10_000, key="pe_rotary")
+        _draw_score_profile(Rotary(base=base), length, width)
+    with right:
+        slope = linked(st.select_slider, "alibi slope", steps(0.001, 10, 0.5), 0.5, key="pe_alibi")
+        slopes = linked(
+            st.selectbox,
+            "alibi slopes",
+            ["equal", "by head"],
+            key="pe_alibi_slopes",
+            help="With `by head` this single head has the slope to the power of 8.",
+        )
+        _draw_score_profile(Alibi(slope=slope, slopes=slopes), length, width)
+    st.caption(
+        "How to read it: the score against the distance; without an encoding it is 1 everywhere. "
+        "The score of rotary falls and recovers as its pairs go out of phase and back.",
+        help="With d = 1 there is no pair to rotate.",
+    )
+
+
+def _draw_score_profile(position: AbstractScorePosition, length: int, width: int) -> None:
+    found = geometry.profile(geometry.met_scores(position, length=length, width=width))
+    draw_chart(
+        _profile_chart(found, "score", height=240),
+        name=f"Scores of {position.name} by distance",
+        alt=f"{position.name}: score {found.mean[0]:.2f} at distance 0, {found.mean[-1]:.2f} "
+        f"at {length - 1}.",
+    )
+    spread = float((found.most - found.least).max())
+    rounding = f", up to rounding ({spread:.0e})" if spread else ""
+    st.caption(f"`{position.name}`: positions at equal distance have equal scores{rounding}.")
+
+
+def draw_waves(one: ShownEncoding, other: ShownEncoding) -> None:
+    """Draw each component's wavelength, and the two positions with the most similar rows."""
+    for shown in in_columns((one, other)):
+        _draw_waves(shown)
+    st.caption(
+        "How to read it: after one wavelength a component repeats. Positions are hard to "
+        "distinguish where all components repeat together, or where all are too slow."
+    )
+
+
+def _draw_waves(shown: ShownEncoding) -> None:
+    length, width = (0, 0) if shown.rows is None else shown.rows.shape
+    waves = geometry.wavelengths(shown.position, width) if width else None
+    if waves is None or not waves.size:
+        st.markdown(f"`{shown.name}` has no wavelengths to list.")
+    else:
+        table = {
+            "component": np.arange(1, len(waves) + 1),
+            "wavelength (positions)": [f"{wave:,.2f}" for wave in waves],
+            f"turns in {length} positions": [f"{length / wave:.3f}" for wave in waves],
+        }
+        # Text columns keep all digits; aligned to the right they look like numbers.
+        column = st.column_config.TextColumn
+        st.dataframe(
+            table,
+            hide_index=True,
+            height=38 + 35 * min(len(waves), 8),
+            column_config={name: column(name, alignment="right") for name in table},
+        )
+    if shown.rows is None or length < 2:
+        return
+    pair = geometry.closest_pair(shown.rows)
+    text = (
+        f"`{shown.name}`: {_closest_in_words(pair)}, with a distance of {pair.distance:.3f}. "
+        f"Two vectors typically have a distance of {pair.typical:.3f}."
+    )
+    if pair.distance < TOO_ALIKE * pair.typical:
+        draw_warning(
+            f"{text} Below {TOO_ALIKE:.0%} of the typical distance, a model needs large weights "
+            "to distinguish two positions.",
+            icon=":material/blur_on:",
+        )
+    else:
+        st.markdown(text)
+
+
+def _closest_in_words(pair: Closest) -> str:
+    if pair.lag is not None:
+        return f"the {pair.ties} pairs of positions {pair.lag} apart are the most similar"
+    words = f"positions {pair.one + 1} and {pair.other + 1} are the most similar"
+    return words + f", as are {pair.ties - 1} other pairs" * (pair.ties > 1)
+
+
+@fragment
+def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
+    """Draw each position's distance to the nearest row within the trained length."""
+    trained = linked(st.slider, "trained on (positions)", 1, _MOST_POSITIONS, 20, key="pe_trained")
+    trained, lines = min(trained, length), []
+    for shown in (one, other):
+        if shown.rows is None:
+            continue
+        # A learned encoding has vectors only for trained positions.
+        is_free = getattr(shown.position, "trainable", False)
+        last = trained if is_free else len(shown.rows)
+        values = geometry.novelty(shown.rows[:last], min(trained, last))
+        lines.append(charts.series_table(shown.title, np.arange(1, len(values) + 1), values))
+    if lines:
+        table = pd.concat(lines)
+        furthest = table.iloc[int(table["value"].to_numpy().argmax())]
+        names = zip(table["series"].unique(), ((1, 0), (4, 2)), strict=False)
+        draw_chart(
+            charts.lines_chart(
+                table,
+                None,
+                pd.DataFrame({"at": [trained + 0.5], "name": "trained up to here"}),
+                x=Scale("position", "d", labels="d"),
+                y=Scale("distance to trained vectors", ".4f"),
+                series=tuple(
+                    Series(name, past_hue(place), dash=dash)
+                    for place, (name, dash) in enumerate(names)
+                ),
+                look="line",
+                noun="encoding",
+                tips=(),
+                height=260,
+            ),
+            name="Beyond the trained length",
+            alt=f"Trained on {trained} positions. Furthest from them: {furthest['series']}, "
+            f"position {furthest['at']}, at {furthest['value']:.2f}.",
+        )
+    else:
+        st.caption("Neither encoding has vectors.")
+    st.caption(
+        "How to read it: the line is the distance from a position's vector to the nearest trained "
+        "vector. It is 0 up to the trained length.",
+        help="A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach angles "
+        "not seen in training. The line of a learned encoding ends, because such a model rejects "
+        "longer sequences.",
+    )

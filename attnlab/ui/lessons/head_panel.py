@@ -1,4 +1,4 @@
-"""One attention head with editable weights and inputs, and what shuffled inputs do to it."""
+"""One attention head with editable weights and inputs: its stages, and shuffled inputs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.attention import MASKS, SCORES, AbstractScore, scale_factor
+from attnlab.charts import Matrix
 from attnlab.configuration.number_text import show_matrix
 from attnlab.configuration.options import OptionError
 from attnlab.lessons.geometry import encoding_rows
@@ -23,8 +24,9 @@ from attnlab.models.parts import Projection
 from attnlab.positions import Sinusoidal
 from attnlab.ui.controls.address_controls import linked, or_last_good
 from attnlab.ui.controls.tables import edit_matrix
+from attnlab.ui.core.display import draw_button, on_dark
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.lessons.kit import draw_options
+from attnlab.ui.lessons import kit
 
 _TITLES = {
     "inputs": "**inputs** x, one per row",
@@ -41,6 +43,26 @@ _BIASES = ("b_query", "b_key", "b_value")
 _ASKING = ((1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 1.0))
 # Smaller differences are rounding: outputs are 32-bit numbers of size 1 to 10.
 _SAME = 1e-4
+_STAGE_TEXTS = {
+    "queries": "Each input times :blue[W_Q] is a query.",
+    "keys": "Each input times :red[W_K] is a key.",
+    "values": "Each input times :green[W_V] is a value: what it contributes.",
+    "scores": "How well each :blue[query] matches each :red[key].",
+    "scaled": "The scores times a factor, so that they do not grow with the width of the head.",
+    "masked": "Pairs that may not see each other get −∞, which the softmax turns into exactly 0.",
+    "pattern": "The softmax of every row: shares between 0 and 1 that sum to 1.",
+    "weighted": "The values of all keys, each times its share for the chosen query.",
+    "output": "Their sum: the output for the query.",
+}
+STAGES = tuple(_STAGE_TEXTS)
+_ALL, _STAGE_KEY = "all", "step_stage"
+# For each score function: a term of its sum, and the formula around the sum.
+_TERMS = {
+    "dot": (r"({q})({k})", "{sum}"),
+    "scaled": (r"({q})({k})", r"\frac{{{sum}}}{{\sqrt{{{d}}}}}"),
+    "additive": (r"\tanh({q} + {k})", "{sum}"),
+    "gaussian": (r"({q} - {k})^2", r"-\frac{{{sum}}}{{2 \cdot {h}^2}}"),
+}
 
 
 class Bench(NamedTuple):
@@ -52,6 +74,11 @@ class Bench(NamedTuple):
     bias: bool
     cross: bool
     causal: bool
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """Return the names of the tables that a head with these switches uses."""
+        return (*_TABLES, *(("asking",) if self.cross else ()), *(_BIASES if self.bias else ()))
 
     @property
     def asking(self) -> np.ndarray:
@@ -73,56 +100,54 @@ class Bench(NamedTuple):
     def head(self) -> Head:
         """Return the head's weights and biases; biases are zero if they are switched off."""
         use = float(self.bias)
-        return Head(
-            *(
-                Projection(self.tables[f"w_{name}"], use * self.tables[f"b_{name}"][0])
-                for name in Head._fields
-            )
-        )
+        parts = ((self.tables[f"w_{name}"], self.tables[f"b_{name}"][0]) for name in Head._fields)
+        return Head(*(Projection(weight, use * bias) for weight, bias in parts))
 
     def stages(self) -> Stages:
         """Compute all stages of the head, with the same functions as in training."""
-        asking, asked = self.asking, self.tables["inputs"]
-        mask = np.asarray(MASKS[self.mask](jnp.arange(len(asking)), jnp.arange(len(asked))))
-        return compiled_stages(
-            self.head, asking, asked, mask=mask, scale=self.scale, score=self.score
-        )
+        inputs = self.asking, self.tables["inputs"]
+        mask = np.asarray(MASKS[self.mask](*(jnp.arange(len(rows)) for rows in inputs)))
+        return compiled_stages(self.head, *inputs, mask=mask, scale=self.scale, score=self.score)
 
 
 def draw_bench() -> Bench:
     """Draw all controls; return the bench, with the last valid tables if the new ones are not."""
-    example = linked(
-        st.selectbox, "example", list(WORKED_EXAMPLES), key="step_example", on_change=_reset_tables
-    )
+    names = list(WORKED_EXAMPLES)
+    example = linked(st.selectbox, "example", names, key="step_example", on_change=_reset_tables)
     st.markdown(WORKED_EXAMPLES[example].lesson)
-    bench = _draw_switches()
-    found = _draw_tables(example, _names_of(bench))
-    tables = or_last_good(found, _defaults(example), key="step_good")
+    with st.container(horizontal=True, key="step_switches", vertical_alignment="bottom"):
+        name = linked(st.selectbox, "score function", list(SCORES), key="step_score", width=180)
+        score = kit.draw_options(SCORES[name], "step", width=220)
+        scaling = linked(st.toggle, "scaling 1/√d", key="step_scaling", disabled=name != "dot")
+        bias = linked(st.toggle, "biases", key="step_bias")
+        cross = linked(st.toggle, "cross-attention", key="step_cross")
+        causal = linked(st.toggle, "causal mask", key="step_causal", disabled=cross)
+    st.caption(
+        f"Score `{name}`: {score.summary} Scaling applies to `dot` only. Cross-attention has no "
+        "causal mask: there is no “earlier” between two sequences."
+    )
+    bench = Bench({}, score, scaling and name == "dot", bias, cross, causal and not cross)
+    found = _draw_tables(example, bench.table_names)
+    tables = or_last_good(found, _default_tables(example), key="step_good")
     if found is None:
         st.info("The charts below show the last valid tables.", icon=":material/history:")
-    numbers = {name: np.array(rows, dtype=np.float32) for name, rows in _completed(tables).items()}
+    numbers = {name: np.array(rows, dtype=np.float32) for name, rows in _complete(tables).items()}
     return bench._replace(tables=numbers)
-
-
-def _names_of(bench: Bench) -> tuple[str, ...]:
-    """Return the names of the tables that a head with these switches uses."""
-    return (*_TABLES, *(("asking",) if bench.cross else ()), *(_BIASES if bench.bias else ()))
 
 
 def _reset_tables() -> None:
     """Set all tables to the numbers of the chosen example."""
-    defaults = _defaults(st.session_state["step_example"])
-    for name in (*_TABLES, *_BIASES):
-        if f"step_{name}" in st.session_state:
-            st.session_state[f"step_{name}"] = show_matrix(defaults[name])
+    for name, rows in _default_tables(st.session_state["step_example"]).items():
+        if name != "asking" and f"step_{name}" in st.session_state:
+            st.session_state[f"step_{name}"] = show_matrix(rows)
     st.session_state.pop("step_good", None)
 
 
-def _defaults(example: str) -> dict[str, Rows]:
-    return _completed(dict(zip(_TABLES, WORKED_EXAMPLES[example][:4], strict=True)))
+def _default_tables(example: str) -> dict[str, Rows]:
+    return _complete(dict(zip(_TABLES, WORKED_EXAMPLES[example][:4], strict=True)))
 
 
-def _completed(tables: dict[str, Rows]) -> dict[str, Rows]:
+def _complete(tables: dict[str, Rows]) -> dict[str, Rows]:
     """Add default inputs of queries and biases where they are missing."""
     features = len(tables["inputs"][0])
     parts = {"asking": tuple((*row, *(0.0,) * features)[:features] for row in _ASKING)}
@@ -132,37 +157,16 @@ def _completed(tables: dict[str, Rows]) -> dict[str, Rows]:
     return parts | tables
 
 
-def _draw_switches() -> Bench:
-    """Draw the switches; return a bench that still has no tables."""
-    with st.container(horizontal=True, key="step_switches", vertical_alignment="bottom"):
-        name = linked(st.selectbox, "score function", list(SCORES), key="step_score", width=180)
-        score = draw_options(SCORES[name], "step", width=220)
-        scaling = linked(st.toggle, "scaling 1/√d", key="step_scaling", disabled=name != "dot")
-        bias = linked(st.toggle, "biases", key="step_bias")
-        cross = linked(st.toggle, "cross-attention", key="step_cross")
-        causal = linked(st.toggle, "causal mask", key="step_causal", disabled=cross)
-    st.caption(
-        f"Score `{name}`: {score.summary} Scaling applies to `dot` only. Cross-attention has no "
-        f"causal "
-        "mask: there is no “earlier” between two sequences."
-    )
-    return Bench({}, score, scaling and name == "dot", bias, cross, causal and not cross)
-
-
 def _draw_tables(example: str, names: Sequence[str]) -> dict[str, Rows] | None:
-    defaults, found, places = _defaults(example), {}, {}
+    """Draw the tables to edit; return them, or None if they are invalid."""
+    defaults, found, places = _default_tables(example), {}, {}
     columns: list[Any] = []
     for name in names:
         columns = columns or list(st.columns(4, gap="small"))
         places[name] = columns.pop(0).container(key=f"table_step_{name}")
         with places[name]:
-            found[name] = edit_matrix(
-                name,
-                _TITLES[name],
-                defaults[name],
-                key=f"step_{name}",
-                more_rows=name in ("inputs", "asking"),
-            )
+            look = {"key": f"step_{name}", "more_rows": name in ("inputs", "asking")}
+            found[name] = edit_matrix(name, _TITLES[name], defaults[name], **look)
     if None in found.values():
         return None
     try:
@@ -174,10 +178,158 @@ def _draw_tables(example: str, names: Sequence[str]) -> dict[str, Rows] | None:
     return found
 
 
+class Cell(NamedTuple):
+    """The chosen query, key and component, from 0."""
+
+    query: int
+    key: int
+    component: int
+
+
+def draw_stages(bench: Bench) -> None:
+    """Draw controls, the matrices of one stage or all, and the arithmetic of the chosen cell."""
+    found, names = bench.stages(), [*STAGES, _ALL]
+    with st.container(horizontal=True, key="step_buttons"):
+        for label, icon, move in (
+            ("Previous", "arrow_back", -1),
+            ("Next", "arrow_forward", 1),
+            ("All", "grid_view", len(STAGES)),
+        ):
+            draw_button(label, f"step_{label.lower()}", icon, _move, move)
+    stage = linked(
+        st.segmented_control, "stage", names, default="queries", required=True, key=_STAGE_KEY
+    )
+    sizes = *found.pattern.shape, max(found.keys.shape[1], found.values.shape[1])
+    with st.container(horizontal=True, key="step_cell"):
+        cell = Cell(*map(_draw_index, Cell._fields, sizes))
+    matrices, lines = _stage_matrices(bench, found, cell), _stage_lines(bench, found, cell)
+    if stage == _ALL:
+        kit.draw_matrices(matrices[name][-1] for name in STAGES)
+    else:
+        st.markdown(_STAGE_TEXTS[stage])
+        kit.draw_matrices(matrices[stage])
+    st.caption(
+        "How to read it: frames mark the chosen query (blue), key (red), value (green) and "
+        f"component ({'white' if on_dark() else 'black'}). The number in both frames is computed "
+        "below. Violet is above 0, brown below. Hover for all digits."
+    )
+    with st.container(key="step_arithmetic"):
+        for name in STAGES if stage == _ALL else (stage,):
+            st.latex(rf"\text{{{name}: }} {lines[name]}")
+
+
+def _move(steps: int) -> None:
+    names = [*STAGES, _ALL]
+    at = names.index(st.session_state.get(_STAGE_KEY, STAGES[0])) + steps
+    st.session_state[_STAGE_KEY] = names[max(0, min(at, len(names) - 1))]
+
+
+def _draw_index(name: str, most: int) -> int:
+    key = f"step_at_{name}"
+    # The table may have become smaller than the old number.
+    if st.session_state.get(key, 1) > most:
+        st.session_state[key] = most
+    return linked(st.number_input, name, 1, most, 1, key=key, width=140) - 1
+
+
+def _stage_matrices(bench: Bench, found: Stages, cell: Cell) -> dict[str, list[Matrix]]:
+    """Return the matrices of each stage; the last one is the result."""
+    query, key, component = (at + 1 for at in cell)
+    column = min(component, found.values.shape[1])
+    matrices = {}
+    for stage, kind, inputs, row in (
+        ("queries", "query", bench.asking, query),
+        ("keys", "key", bench.tables["inputs"], key),
+        ("values", "value", bench.tables["inputs"], key),
+    ):
+        weight, result = getattr(bench.head, kind).weight, getattr(found, stage)
+        at = min(component, weight.shape[1])
+        matrices[stage] = [
+            Matrix("inputs", inputs, kind, "feature", row),
+            Matrix(f"W_{kind[0].upper()}", weight, "feature", "component", None, at, kind),
+            Matrix(stage, result, kind, "component", row, at),
+        ]
+    scores, scaled, masked, pattern = (
+        Matrix(name, getattr(found, name), "query", "key", query, key, shares=name == "pattern")
+        for name in ("scores", "scaled", "masked", "pattern")
+    )
+    # Projections without the frame around the component.
+    queries, keys, values = (
+        matrices[stage][-1]._replace(column=None) for stage in ("queries", "keys", "values")
+    )
+    title, output = f"weighted values of query {query}", found.output
+    weighted = Matrix(title, found.weighted[cell.query], "value", "component", key, column)
+    return matrices | {
+        "scores": [queries, keys, scores],
+        "scaled": [scores, scaled],
+        "masked": [scaled, masked],
+        "pattern": [masked, pattern],
+        "weighted": [pattern, values, weighted],
+        "output": [
+            weighted._replace(row=None),
+            Matrix("output", output, "query", "component", query, column),
+        ],
+    }
+
+
+def _stage_lines(bench: Bench, found: Stages, cell: Cell) -> dict[str, str]:
+    """Return the formula of each stage in LaTeX, with the numbers of the chosen cell."""
+    pair, (query, key, component) = cell[:2], cell
+    column = min(component, found.values.shape[1] - 1)
+    at, score, share = f"{query + 1},{key + 1}", found.scores[pair], kit.number(found.pattern[pair])
+    factor = rf"1 \times {kit.number(score)} = {kit.bold(found.scaled[pair])}"
+    factor += r" \quad \text{(scaling is off)}"
+    if bench.scaling:
+        root = rf"\sqrt{{{found.keys.shape[1]}}}"
+        factor = rf"\frac{{{kit.number(score)}}}{{{root}}} = {kit.bold(found.scaled[pair])}"
+    mask = r"\text{there is no mask: the score stays }"
+    if bench.causal and key > query:
+        mask = rf"{key + 1} > {query + 1}\text{{: the key comes later and may not be seen: }}"
+    elif bench.causal:
+        mask = rf"{key + 1} \le {query + 1}\text{{: may be seen, the score stays }}"
+    value, weighted = found.values[key, column], found.weighted[query, :, column]
+    output = kit.sum_of(f"({kit.number(part)})" for part in weighted)
+    result = kit.bold(found.output[query, column])
+    return {
+        "queries": _project_line("query", bench, found.queries, query, component),
+        "keys": _project_line("key", bench, found.keys, key, component),
+        "values": _project_line("value", bench, found.values, key, component),
+        "scores": rf"s_{{{at}}} = {_score_line(bench, found, cell)} = {kit.bold(score)}",
+        "scaled": factor,
+        "masked": mask + kit.bold(found.masked[pair]),
+        "pattern": kit.softmax_of(found.masked[query], key, found.pattern[query]),
+        "weighted": rf"{share} \times ({kit.number(value)}) = {kit.bold(weighted[key])}",
+        "output": rf"o_{{{query + 1},{column + 1}}} = {output} = {result}",
+    }
+
+
+def _project_line(kind: str, bench: Bench, result: np.ndarray, row: int, component: int) -> str:
+    inputs = (bench.asking if kind == "query" else bench.tables["inputs"])[row]
+    weight, bias = getattr(bench.head, kind)
+    column = min(component, weight.shape[1] - 1)
+    added = f" + {kit.number(bias[column])}" if bench.bias else ""
+    total = kit.products(inputs, weight[:, column])
+    at = f"{row + 1},{column + 1}"
+    return rf"{kind[0]}_{{{at}}} = {total}{added} = {kit.bold(result[row, column])}"
+
+
+def _score_line(bench: Bench, found: Stages, cell: Cell) -> str:
+    query, key = found.queries[cell.query], found.keys[cell.key]
+    term, whole = _TERMS[bench.score.name]
+    terms = (
+        term.format(
+            q=kit.number(q), k=f"({kit.number(k)})" if k < 0 and "{q} " in term else kit.number(k)
+        )
+        for q, k in zip(query, key, strict=True)
+    )
+    width = kit.number(getattr(bench.score, "bandwidth", 0))
+    return whole.format(sum=kit.sum_of(terms), d=query.size, h=width)
+
+
 def code_of(bench: Bench) -> str:
     """Return a Python script that computes the same stages."""
     tables = "".join(
-        f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in _names_of(bench)
+        f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in bench.table_names
     )
     projections = "".join(
         f"    Projection(w_{name}, "
@@ -204,7 +356,10 @@ def draw_sets(bench: Bench) -> None:
     inputs = bench.tables["inputs"]
     length, features = inputs.shape
     seed = linked(st.number_input, "seed of the shuffle", 1, 1000, 1, key="step_shuffle", width=180)
-    order = _shuffle(length, seed)
+    order = np.random.default_rng(seed).permutation(length)
+    if np.array_equal(order, np.arange(length)):
+        # The identity would show nothing.
+        order = np.roll(order, 1)
     new, old = (" ".join(str(at + 1) for at in each) for each in (order, range(length)))
     st.markdown(f"The inputs are in the order **{new}** instead of {old}.")
     positions = encoding_rows(Sinusoidal(), length=length, width=features).astype(np.float32)
@@ -214,9 +369,9 @@ def draw_sets(bench: Bench) -> None:
         ("sinusoidal positions added", positions, False),
         ("causal mask, no positions", 0 * positions, True),
     ):
-        self_attention = bench._replace(cross=False, causal=causal)
+        head = bench._replace(cross=False, causal=causal)
         before, after = (
-            self_attention._replace(tables={**bench.tables, "inputs": each + added}).stages().output
+            head._replace(tables={**bench.tables, "inputs": each + added}).stages().output
             for each in (inputs, inputs[order])
         )
         apart = np.abs(after - before[order]).max(axis=1)
@@ -226,16 +381,9 @@ def draw_sets(bench: Bench) -> None:
         st.markdown("\n".join(lines))
     st.caption(
         "How to read it: the outputs for the shuffled inputs are compared with the shuffled "
-        "outputs. Without "
-        "positions or a mask, outputs are permuted like the inputs, and the difference is "
-        "rounding.",
+        "outputs. Without positions or a mask, outputs are permuted like the inputs, and the "
+        "difference is rounding.",
         help="With a causal mask an output depends on its input and on the set of earlier inputs. "
         "It is unchanged where the shuffle leaves this set as it was. Equal inputs also leave "
         "outputs unchanged.",
     )
-
-
-def _shuffle(length: int, seed: int) -> np.ndarray:
-    order = np.random.default_rng(seed).permutation(length)
-    # Avoid the identity, which would show nothing.
-    return np.roll(order, 1) if np.array_equal(order, np.arange(length)) else order

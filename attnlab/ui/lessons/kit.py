@@ -1,19 +1,16 @@
 """Functions shared by the lesson pages: control rows, text fields, charts and matrices."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import numpy as np
-import pandas as pd
 import streamlit as st
-from jaxtyping import Float, Num
+from jaxtyping import Float
 from streamlit.delta_generator import DeltaGenerator
 
-from attnlab.charts import CLICKED, Drawing, Lit, matrix_chart, matrix_table
-from attnlab.charts.style import HUES, INK, SHARES, SIGNED, Ramp
+from attnlab.charts import CLICKED, Matrix, matrix_chart
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
@@ -34,6 +31,14 @@ _MOST_SQUARES = 8
 def control_row(key: str | None = None) -> DeltaGenerator:
     """Return a container that puts its controls side by side."""
     return st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key=key)
+
+
+def in_columns(items: Iterable[_Value]) -> Iterator[_Value]:
+    """Yield items, each in its own column: what the loop draws stands there."""
+    items = list(items)
+    for column, item in zip(st.columns(len(items), gap="medium"), items, strict=True):
+        with column:
+            yield item
 
 
 def choose(
@@ -129,158 +134,52 @@ def valid_or_last(
     return or_last_good(value, read(default), key=key)
 
 
-def draw_figure(
-    place: Any,
-    key: str,
-    build: Callable[..., Drawing],
-    *tables: Any,
-    name: str,
-    alt: str,
-    on_click: Callable[[Mapping[str, Any]], None] | None = None,
-    **options: Any,
-) -> None:
-    """Draw a chart in a container of the page, such as a column or `st` itself.
+def clicks(key: str, on_click: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Return arguments of `draw_chart` for a chart whose marks can be clicked.
 
-    Args:
-        place: The container.
-        key: The chart's key, without the prefix `chart_`.
-        build: The chart function, called with the tables and options.
-        tables: The data of the chart's marks.
-        name: The chart's name in its file.
-        alt: The chart's text alternative.
-        on_click: Called with the data row of a clicked mark, before the next rerun.
-        options: Options of the chart function.
-    """
-    clicks: dict[str, Any] = {}
-    if on_click is not None:
-        clicks = {
-            "key": f"{key}_clicks",
-            "on_select": partial(_pass_click, f"{key}_clicks", on_click),
-            "selection_mode": CLICKED,
-        }
-    with place.container(key=f"chart_{key}"):
-        draw_chart(build(*tables, **options), name=name, alt=alt, **clicks)
-
-
-def _pass_click(key: str, on_click: Callable[[Mapping[str, Any]], None]) -> None:
-    if picked := st.session_state[key]["selection"].get(CLICKED):
-        on_click(picked[0])
-
-
-class Grid(NamedTuple):
-    """A matrix to draw.
-
-    Attributes:
-        title: Its name.
-        values: The matrix.
-        rows: Title of the rows. `query`, `key`, `value` and `source` have fixed colours, even if
-            a colon and more text follow.
-        columns: Title of the columns.
-        row: The framed row, from 1.
-        column: The framed column, from 1.
-        makes: For a weight matrix: "query", "key" or "value", for the colour of its columns.
-        shares: Whether the values are fractions from 0 to 1.
+    Before the next rerun, `on_click` is called with the data row of the clicked mark.
     """
 
-    title: str
-    values: Num[np.ndarray, "rows columns"]
-    rows: str
-    columns: str
-    row: int | None = None
-    column: int | None = None
-    makes: str = ""
-    shares: bool = False
+    def pass_click() -> None:
+        if picked := st.session_state[key]["selection"].get(CLICKED):
+            on_click(picked[0])
+
+    return {"key": key, "on_select": pass_click, "selection_mode": CLICKED}
 
 
-def draw_matrix(
-    place: Any,
-    key: str,
-    grid: Grid,
-    table: pd.DataFrame | None = None,
-    *,
-    alt: str,
-    name: str | None = None,
-    largest: float | None = None,
-    ramp: Ramp | None = None,
-    **options: Any,
-) -> None:
-    """Draw a matrix as a heatmap.
-
-    Args:
-        place: The container to draw in.
-        key: The chart's key, without the prefix `chart_`.
-        grid: The matrix.
-        table: Its table, by default `matrix_table` of its values.
-        alt: The chart's text alternative.
-        name: The chart's name in its file, by default the title.
-        largest: The value with the strongest colour; by default the largest value.
-        ramp: The colours, by default those of shares or of signed numbers.
-        options: Options of the chart function.
-    """
-    colours = {"query": HUES.query, "key": HUES.key, "value": HUES.value, "source": HUES.key}
-    of_row, of_column = (
-        colours.get(each.partition(":")[0]) for each in (grid.rows, grid.makes or grid.columns)
-    )
-    frames = [Lit(of_row or INK, row=grid.row)] if grid.row else []
-    frames += [Lit(of_column or INK, column=grid.column)] if grid.column else []
-    if largest is None:
-        largest = float(np.abs(grid.values[np.isfinite(grid.values)]).max(initial=0.0)) or 1.0
-    draw_figure(
-        place,
-        key,
-        matrix_chart,
-        matrix_table(grid.values) if table is None else table,
-        name=name or grid.title.capitalize(),
-        alt=alt,
-        shape=grid.values.shape,
-        row_title=f"← {grid.rows}" if grid.rows else "row",
-        column_title=f"{grid.columns} →",
-        domain=(0.0, 1.0) if grid.shares else (-largest, largest),
-        ramp=ramp or (SHARES if grid.shares else SIGNED),
-        row_colour=of_row,
-        column_colour=of_column,
-        lit=tuple(frames),
-        **options,
-    )
-
-
-def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
-    """Draw matrices, three per row.
-
-    Args:
-        grids: The matrices by chart key, without the prefix `chart_`.
-        prefix: A prefix for the charts' names.
-    """
+def draw_matrices(matrices: Iterable[Matrix], *, prefix: str = "") -> None:
+    """Draw matrices, three per row; the charts' names begin with `prefix`."""
     columns: list[DeltaGenerator] = []
-    for key, grid in grids.items():
+    for matrix in matrices:
         columns = columns or list(st.columns(3))
-        place = columns.pop(0)
-        place.markdown(f"**{grid.title}** {grid.values.shape[0]} × {grid.values.shape[1]}")
-        name = prefix + grid.title if prefix else None
+        rows, size = matrix.values.shape
         # More cells would be too small for their numbers.
-        square = max(grid.values.shape) <= _MOST_SQUARES
-        draw_matrix(place, key, grid, name=name, alt=_in_words(grid), square=square)
+        chart = matrix_chart(matrix, square=max(rows, size) <= _MOST_SQUARES)
+        with columns.pop(0):
+            st.markdown(f"**{matrix.title}** {rows} × {size}")
+            name = prefix + matrix.title if prefix else matrix.title.capitalize()
+            draw_chart(chart, name=name, alt=_in_words(matrix))
 
 
-def _in_words(grid: Grid) -> str:
+def _in_words(matrix: Matrix) -> str:
     """Return a text alternative: all numbers of a single row, else the largest and framed ones."""
-    values = grid.values
+
+    def listed(numbers: np.ndarray) -> str:
+        return ", ".join(f"{number:.3g}" for number in numbers)
+
+    title, values = matrix.title, matrix.values
     if len(values) == 1:
-        return f"{grid.title}, one row by {grid.columns}: {_listed(values[0])}."
+        return f"{title}, one row by {matrix.columns}: {listed(values[0])}."
     row, column = np.unravel_index(int(values.argmax()), values.shape)
     text = (
-        f"{grid.title}, {values.shape[0]} rows by {values.shape[1]} columns. The largest number is "
+        f"{title}, {values.shape[0]} rows by {values.shape[1]} columns. The largest number is "
         f"{values[row, column]:.3g}, in row {row + 1}, column {column + 1}."
     )
-    if grid.row is not None:
-        text += f" Framed row {grid.row}: {_listed(values[grid.row - 1])}."
-    if grid.column is not None:
-        text += f" Framed column {grid.column}: {_listed(values[:, grid.column - 1])}."
+    if matrix.row is not None:
+        text += f" Framed row {matrix.row}: {listed(values[matrix.row - 1])}."
+    if matrix.column is not None:
+        text += f" Framed column {matrix.column}: {listed(values[:, matrix.column - 1])}."
     return text
-
-
-def _listed(numbers: Float[np.ndarray, " cells"]) -> str:
-    return ", ".join(f"{number:.3g}" for number in numbers)
 
 
 def number(value: float | np.floating, *, places: int | None = None) -> str:

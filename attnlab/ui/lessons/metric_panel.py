@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax.random as jr
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from attnlab import charts
@@ -25,7 +26,8 @@ from attnlab.live.jobs import JobState
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
-from attnlab.ui.lessons.kit import control_row, draw_figure, seed_field
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.lessons.kit import clicks, control_row, in_columns, seed_field
 
 _WORK = "metric_training"
 _STEPS, _LEARNING_RATE = 400, 0.1
@@ -62,7 +64,10 @@ def draw_kernels() -> None:
         if (job := job_of(_WORK)) and job.of != plan:
             # Drop results of other settings.
             forget_job(_WORK)
-        draw_job_buttons(_WORK, "Train W_Q and W_K", partial(_start, task.sample, plan))
+        settings = {"learning_rate": _LEARNING_RATE, "steps": _STEPS}
+        train = partial(learn_metric, *task.sample, isotropic(2, start), **settings)
+        begin = partial(start_job, _WORK, train, of=plan, rest=_REST_SECONDS)
+        draw_job_buttons(_WORK, "Train W_Q and W_K", begin)
     st.caption(
         f"{PLANES[name].description} Training takes {_STEPS} steps of Adam with learning rate "
         f"{_LEARNING_RATE:g}."
@@ -84,14 +89,6 @@ def _task(name: str, seed: int) -> _Task:
     return _Task(sample, data.noise, new, bandwidth, loss, error)
 
 
-def _start(sample: Sample, plan: tuple[str, int, float]) -> None:
-    def make():
-        settings = {"learning_rate": _LEARNING_RATE, "steps": _STEPS}
-        return learn_metric(*sample, isotropic(2, plan[-1]), **settings)
-
-    start_job(_WORK, make, of=plan, rest=_REST_SECONDS)
-
-
 def _progress(latest: MetricProgress | None) -> tuple[float, str]:
     step = latest.step if latest else 0
     return step / _STEPS, f"step {step:03d} of {_STEPS}"
@@ -102,29 +99,29 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         with st.container(key="metric_training_status"):
             st.progress(0.0, f"ready · {_progress(None)[1]}")
     progress = (state and state.latest) or MetricProgress(0, isotropic(2, start), np.zeros(0))
-    _draw_figures(progress, task)
+    _draw_numbers(progress, task)
     left, *others = st.columns([4, 3, 3], gap="medium")
     pairs = (("best fixed bandwidth", task.loss[0]), ("noise alone", task.noise**2))
     known = {f"{name} {level:.4f}": level for name, level in pairs}
-    draw_figure(
-        left,
-        "learning",
-        charts.lines_chart,
-        charts.series_table("", np.arange(len(progress.losses)), progress.losses),
-        charts.level_table(known, (0, _STEPS)),
-        name="Learning the kernel",
-        # Without numbers that still change, since a changed text redraws the chart.
-        alt="Leave-one-out MSE during training, with that of the best fixed bandwidth, "
-        f"{task.loss[0]:.4f}."
-        + (f" It ended at {progress.losses[-1]:.4f}." if progress.step == _STEPS else ""),
-        x=charts.Scale("step", "d", labels="d", domain=(0, _STEPS)),
-        y=charts.Scale("leave-one-out MSE", ".4f", domain=(0.0, 4 * task.loss[0])),
-        look="line",
-        tips=(),
-        # The curve ends between the lines, nearer to the lower one.
-        below=True,
-        height=_HEIGHT,
-    )
+    with left:
+        draw_chart(
+            charts.lines_chart(
+                charts.series_table("", np.arange(len(progress.losses)), progress.losses),
+                charts.level_table(known, (0, _STEPS)),
+                x=charts.Scale("step", "d", labels="d", domain=(0, _STEPS)),
+                y=charts.Scale("leave-one-out MSE", ".4f", domain=(0.0, 4 * task.loss[0])),
+                look="line",
+                tips=(),
+                # The curve ends between the lines, nearer to the lower one.
+                below=True,
+                height=_HEIGHT,
+            ),
+            name="Learning the kernel",
+            # Without numbers that still change, since a changed text redraws the chart.
+            alt="Leave-one-out MSE during training, with that of the best fixed bandwidth, "
+            f"{task.loss[0]:.4f}."
+            + (f" It ended at {progress.losses[-1]:.4f}." if progress.step == _STEPS else ""),
+        )
     query = linked(
         st.slider, "query: point", 1, len(task.sample.y), 1, 1, key="plane_point", width=300
     )
@@ -134,8 +131,9 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         ("learned", f"**learned**, after step {progress.step}", progress.metric),
     )
     for column, (key, title, metric) in zip(others, kernels, strict=True):
-        column.markdown(title)
-        _draw_plane(column, key, metric, task.sample, query - 1)
+        with column:
+            st.markdown(title)
+            _draw_plane(key, metric, task.sample, query - 1)
     _draw_weights(progress.metric)
     st.caption(
         "The fixed kernel covers a round neighbourhood; the learned one can stretch along a "
@@ -146,55 +144,45 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
     )
 
 
-def _draw_figures(progress: MetricProgress, task: _Task) -> None:
+def _draw_numbers(progress: MetricProgress, task: _Task) -> None:
     left_out = left_out_error(progress.metric, *task.sample)
     error = error_against_truth(progress.metric, task.new.x, task.new.y, *task.sample)
-    figures = {
-        "leave-one-out MSE": (
-            ("best fixed", task.loss, None),
-            (
-                "learned",
-                left_out,
-                "Training minimises this error. With its eight weights the learned kernel may "
-                "fit a little of the noise.",
-            ),
-        ),
-        "MSE against the truth": (
-            (
-                "best fixed",
-                task.error,
-                f"Mean squared error at {_NEW_POINTS:,} new points without noise, ± its standard "
-                "error over them.",
-            ),
-            ("learned", error, None),
-        ),
-    }
-    for column, (measure, values) in zip(st.columns(2, gap="medium"), figures.items(), strict=True):
-        with column, st.container(horizontal=True, gap="medium"):
-            for which, value, help in values:
-                shown = show_measured(*value, most_places=4)
-                draw_metric(f"{measure}: {which}", shown, help)
+    of_training = (
+        "Training minimises this error. With its eight weights the learned kernel may fit a "
+        "little of the noise."
+    )
+    of_new = f"Mean squared error at {_NEW_POINTS:,} new points without noise, ± its standard "
+    of_new += "error over them."
+    loss, truth = "leave-one-out MSE", "MSE against the truth"
+    rows = (
+        ((loss, "best fixed", task.loss, None), (loss, "learned", left_out, of_training)),
+        ((truth, "best fixed", task.error, of_new), (truth, "learned", error, None)),
+    )
+    for row in in_columns(rows):
+        with st.container(horizontal=True, gap="medium"):
+            for measure, which, value, help in row:
+                draw_metric(f"{measure}: {which}", show_measured(*value, most_places=4), help)
 
 
-def _draw_plane(place: Any, key: str, metric: Metric, sample: Sample, query: int) -> None:
+def _draw_plane(key: str, metric: Metric, sample: Sample, query: int) -> None:
     # The query's own point has no weight, as in training.
     weight_query, weight_key = (np.asarray(part, np.float64) for part in metric)
-    others = np.arange(len(sample.y)) != query
+    points = np.arange(len(sample.y))
+    others, weights = points != query, np.zeros(len(points))
     asking, asked = sample.x[query : query + 1] @ weight_query, sample.x[others] @ weight_key
-    weights = np.zeros(len(sample.y))
     weights[others] = attention_fit(asking, asked, sample.y[others], 1.0).pattern[0]
+    columns = {"point": points + 1, "first": sample.x[:, 0], "second": sample.x[:, 1]}
+    columns |= {"y": sample.y, "weight": weights, "chosen": points == query}
+    table = pd.DataFrame({**columns, "relative": weights / max(float(weights.max()), 1e-12)})
     (x, y), near = sample.x[query], sample.x[weights.argmax()]
-    draw_figure(
-        place,
-        f"plane_{key}",
-        charts.plane_chart,
-        charts.plane_table(sample.x, sample.y, weights, query),
+    draw_chart(
+        charts.plane_chart(table),
         name=f"Weights by the {key} kernel",
         alt=f"The points of the plane, sized by their weights under the {key} kernel. The query "
         f"is point {query + 1} of {len(weights)}, at {x:.2f} across and {y:.2f} up. The "
         f"largest weight, {weights.max():.3f}, is that of the point at {near[0]:.2f} across "
         f"and {near[1]:.2f} up. A triangle points down where y is below 0.",
-        on_click=_choose_point,
+        **clicks(f"plane_{key}_clicks", _choose_point),
     )
 
 
@@ -215,7 +203,6 @@ def _draw_weights(metric: Metric) -> None:
         st.latex(rf"W_Q = {matrices[0]} \qquad W_K = {matrices[1]}")
         st.markdown(
             "The bandwidth along a feature is one over the norm of its row in W. For features 1 "
-            "and "
-            f"2 it is {widths[0][0]:.3f} and {widths[0][1]:.3f} in queries, {widths[1][0]:.3f} and "
-            f"{widths[1][1]:.3f} in keys."
+            f"and 2 it is {widths[0][0]:.3f} and {widths[0][1]:.3f} in queries, "
+            f"{widths[1][0]:.3f} and {widths[1][1]:.3f} in keys."
         )

@@ -2,9 +2,9 @@
 
 import functools
 import math
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
@@ -19,37 +19,27 @@ from attnlab.runs.past_runs import name_of
 from attnlab.runs.run_summary import STATES, RunSummary
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import learned_share
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import figure
+from attnlab.ui.core.server import hosted
 
 MOST_SELECTED = 100
-_TICKED, _TABLES = "library_ticked", "library_tables"
+_SELECTED, _TABLES = "library_ticked", "library_tables"
 
 
 def selected_runs() -> tuple[int, ...]:
     """Return the numbers of the selected runs, in the order of selection."""
-    return st.session_state.get(_TICKED, ())
+    return st.session_state.get(_SELECTED, ())
 
 
 def select_runs(numbers: Iterable[int]) -> None:
     """Callback: select exactly these runs; this creates a new table."""
-    _put(numbers)
-    st.session_state[_TABLES] = table_number() + 1
+    _select(numbers)
+    st.session_state[_TABLES] = st.session_state.get(_TABLES, 0) + 1
 
 
-def table_number() -> int:
-    """Return the number in the table's key; `select_runs` increases it to create a new table."""
-    return st.session_state.get(_TABLES, 0)
-
-
-def tick_on_page(on_page: tuple[int, ...], chosen: Iterable[int]) -> None:
-    """Callback: select the `chosen` runs of one page, and keep the selection on other pages."""
-    new = set(chosen)
-    stay = [number for number in selected_runs() if number in new or number not in on_page]
-    _put([*stay, *(number for number in on_page if number in new)])
-
-
-def _put(numbers: Iterable[int]) -> None:
-    st.session_state[_TICKED] = tuple(dict.fromkeys(numbers))[:MOST_SELECTED]
+def _select(numbers: Iterable[int]) -> None:
+    st.session_state[_SELECTED] = tuple(dict.fromkeys(numbers))[:MOST_SELECTED]
 
 
 def selected_entries(library: Library, *, in_bin: bool) -> tuple[RunSummary, ...]:
@@ -66,14 +56,8 @@ _MOST_REMEMBERED = 1_000
 NOTHING = "–"
 
 
-def best_of(experiment: Experiment) -> Best | None:
-    """Return the best possible result at the final position, or None while it is computed."""
-    known = figure(optimum, experiment.generator, experiment.length)
-    return None if known is None else known.final
-
-
 @functools.lru_cache(_MOST_REMEMBERED)
-def own_settings(experiment: Experiment) -> str:
+def _own_settings(experiment: Experiment) -> str:
     """Return the settings that differ from the defaults, except length and seed, as text."""
     plain = Experiment(
         generator=type(experiment.generator)(),
@@ -89,28 +73,33 @@ def own_settings(experiment: Experiment) -> str:
     )
 
 
-def figures_of(entry: RunSummary) -> dict[str, str]:
+def _best_of(experiment: Experiment) -> Best | None:
+    """Return the best possible result at the final position, or None while it is computed."""
+    known = figure(optimum, experiment.generator, experiment.length)
+    return None if known is None else known.final
+
+
+def results_of(entry: RunSummary) -> dict[str, str]:
     """Return a run's test results with standard errors, as text by column name."""
     test, experiment = entry.evaluation, entry.experiment
     if test is None or not math.isfinite(test.nll):
         return dict.fromkeys(("loss (nats)", "accuracy", "learned"), NOTHING)
-    best = best_of(experiment)
-    learned = best and learned_share(test, best, experiment.generator.vocabulary.size)
+    best, learned = _best_of(experiment), NOTHING
+    if best and (found := learned_share(test, best, experiment.generator.vocabulary.size)):
+        learned = f"{show_measured(100 * found.share, 100 * found.stderr, most_places=0)} %"
     return {
         "loss (nats)": show_measured(test.nll, test.nll_stderr),
         "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
-        "learned": f"{show_measured(100 * learned.share, 100 * learned.stderr, most_places=0)} %"
-        if learned
-        else NOTHING,
+        "learned": learned,
     }
 
 
-def thumbnail_of(entry: RunSummary) -> list[float] | None:
+def _thumbnail_of(entry: RunSummary) -> list[float] | None:
     """Return points of the test-loss curve, evenly spaced, from 1 (uniform guess) to 0 (floor).
 
     Return None with fewer than two tests, or if the floor is unknown or nothing can be learned.
     """
-    best, vocab = best_of(entry.experiment), entry.experiment.generator.vocabulary.size
+    best, vocab = _best_of(entry.experiment), entry.experiment.generator.vocabulary.size
     tests = [(step, test) for step, test in entry.tests if math.isfinite(test.nll)]
     if best is None or len(tests) < 2 or learned_share(best, best, vocab) is None:
         return None
@@ -122,22 +111,12 @@ def thumbnail_of(entry: RunSummary) -> list[float] | None:
     return even.clip(0, 1).round(3).tolist()
 
 
-def browser_zone() -> ZoneInfo | None:
+def _browser_zone() -> ZoneInfo | None:
     """Return the time zone of the browser, or None if it is unknown."""
     try:
         return ZoneInfo(st.context.timezone or "")
     except (ZoneInfoNotFoundError, ValueError):
         return None
-
-
-def ago(past: timedelta) -> str:
-    """Return text such as "3 hours ago" for a time difference, in its largest unit."""
-    seconds = max(0, past.total_seconds())
-    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= size:
-            many = int(seconds // size)
-            return f"{many:,} {unit}{'s' if many > 1 else ''} ago"
-    return "just now"
 
 
 _ANY = ""
@@ -147,88 +126,69 @@ _PAGE = "library_page"
 
 def draw_filters(choices: Choices) -> Query:
     """Draw the search field, the filters and the sort order; return the query they describe."""
+
+    def draw(control: Callable[..., Any], label: str, name: str, *values: Any, **options: Any):
+        """Draw a control; a change of its value leads to the first page."""
+        common = {"key": f"library_{name}", "persist_state": "session", "on_change": _first_page}
+        return control(label, *values, **common | options)
+
+    def choose(label: str, name: str, values: tuple[str, ...]) -> str:
+        # The last run with the selected value may have been deleted.
+        if st.session_state.get(f"library_{name}", _ANY) not in (_ANY, *values):
+            st.session_state[f"library_{name}"] = _ANY
+        options = {"format_func": lambda value: value or "any", "width": 140}
+        return draw(st.selectbox, label, name, [_ANY, *values], **options)
+
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters"):
-        text = st.text_input(
-            "search",
-            key="library_text",
-            persist_state="session",
-            max_chars=200,
-            placeholder="name, note, tag, error …",
-            width=220,
-            on_change=_first_page,
+        return Query(
+            text=draw(
+                st.text_input,
+                "search",
+                "text",
+                max_chars=200,
+                placeholder="name, note, tag, error …",
+                width=220,
+            ),
+            generator=choose("process", "generator", choices.generators),
+            model=choose("model", "model", choices.models),
+            tag=choose("tag", "tag", choices.tags),
+            state=choose("state", "state", tuple(STATES)),
+            sort=draw(st.selectbox, "sorted by", "sort", list(SORTS), width=140),
+            descending=draw(st.toggle, "descending", "descending", True),
+            deleted=draw(
+                st.segmented_control,
+                "view",
+                "view",
+                list(_VIEWS),
+                default=False,
+                required=True,
+                format_func=lambda view: _VIEWS.get(view, ""),
+                label_visibility="collapsed",
+                on_change=_other_view,
+            ),
         )
-        generator = _choice("process", "generator", choices.generators)
-        model = _choice("model", "model", choices.models)
-        tag = _choice("tag", "tag", choices.tags)
-        state = _choice("state", "state", tuple(STATES))
-        sort = st.selectbox(
-            "sorted by",
-            list(SORTS),
-            key="library_sort",
-            persist_state="session",
-            width=140,
-            on_change=_first_page,
-        )
-        descending = st.toggle(
-            "descending",
-            True,
-            key="library_descending",
-            persist_state="session",
-            on_change=_first_page,
-        )
-        deleted = st.segmented_control(
-            "view",
-            list(_VIEWS),
-            default=False,
-            required=True,
-            format_func=lambda view: _VIEWS.get(view, ""),
-            key="library_view",
-            persist_state="session",
-            label_visibility="collapsed",
-            on_change=_other_view,
-        )
-    return Query(
-        text=text,
-        generator=generator,
-        model=model,
-        tag=tag,
-        state=state,
-        deleted=deleted,
-        sort=sort,
-        descending=descending,
-    )
 
 
-def clear_filters() -> None:
-    """Callback: reset the search field and all filters."""
+def draw_nothing(library: Library, *, in_bin: bool) -> None:
+    """Draw what to do next, in place of an empty table."""
+    if library.count(Query(deleted=in_bin)):
+        st.info("No run matches.", icon=":material/filter_alt:")
+        draw_button("Show all", "library_clear", None, _clear_filters)
+    elif in_bin:
+        st.info("The bin is empty.", icon=":material/delete:")
+    else:
+        words = "done" if hosted() else "paused or done"
+        st.info(
+            f"There are no runs yet. Press Start on the Train page: a run that is {words} is "
+            "added here automatically. You can import runs from another library below.",
+            icon=":material/inventory_2:",
+        )
+
+
+def _clear_filters() -> None:
     for name in ("text", "generator", "model", "tag", "state"):
         st.session_state[f"library_{name}"] = _ANY
     _first_page()
-
-
-def draw_page_choice(pages: int) -> int:
-    """Draw the page numbers; return the index of the selected page, from 0."""
-    if pages <= 1:
-        return 0
-    # There may have been more pages in the last rerun.
-    st.session_state[_PAGE] = min(pages, st.session_state.get(_PAGE, 1))
-    return st.pagination(pages, key=_PAGE, persist_state="session", max_visible_pages=5) - 1
-
-
-def _choice(label: str, name: str, values: tuple[str, ...]) -> str:
-    key = f"library_{name}"
-    # The last run with the selected value may have been deleted.
-    if st.session_state.get(key, _ANY) not in (_ANY, *values):
-        st.session_state[key] = _ANY
-    return st.selectbox(
-        label,
-        [_ANY, *values],
-        key=key,
-        persist_state="session",
-        format_func=lambda value: value or "any",
-        width=140,
-        on_change=_first_page,
-    )
 
 
 def _first_page() -> None:
@@ -238,6 +198,15 @@ def _first_page() -> None:
 def _other_view() -> None:
     _first_page()
     select_runs(())
+
+
+def draw_page_choice(pages: int) -> int:
+    """Draw the page numbers; return the index of the selected page, from 0."""
+    if pages <= 1:
+        return 0
+    # There may have been more pages in the last rerun.
+    st.session_state[_PAGE] = min(pages, st.session_state.get(_PAGE, 1))
+    return st.pagination(pages, key=_PAGE, persist_state="session", max_visible_pages=5) - 1
 
 
 ROWS_ON_PAGE = 25
@@ -286,25 +255,28 @@ COLUMNS = MappingProxyType(
 
 def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> None:
     """Draw one page of the table of `count` runs; `first` is the index of its first run."""
-    numbers = tuple(entry.number for entry in entries)
+    numbers, before = tuple(entry.number for entry in entries), selected_runs()
     # The key names the runs, since a row number means another run in another table.
-    key = f"library_table_{table_number()}_{hash(numbers)}"
-    table = pd.DataFrame([_row(entry) for entry in entries])
-    before = selected_runs()
+    key = f"library_table_{st.session_state.get(_TABLES, 0)}_{hash(numbers)}"
+
+    def select() -> None:
+        """Take the selection of this page, and keep that on other pages."""
+        new = [numbers[row] for row in st.session_state[key]["selection"]["rows"]]
+        stay = [n for n in selected_runs() if n in new or n not in numbers]
+        _select([*stay, *sorted(new, key=numbers.index)])
+
     st.dataframe(
-        table,
+        pd.DataFrame([_row(entry) for entry in entries]),
         key=key,
         hide_index=True,
-        on_select=lambda: tick_on_page(
-            numbers, [numbers[row] for row in st.session_state[key]["selection"]["rows"]]
-        ),
+        on_select=select,
         selection_mode="multi-row",
         selection_default={
             "selection": {"rows": [i for i, number in enumerate(numbers) if number in before]}
         },
         column_config=dict(COLUMNS),
-        placeholder="–",
-        alt=f"Table of the library's runs, {len(table)} on this page.",
+        placeholder=NOTHING,
+        alt=f"Table of the library's runs, {len(entries)} on this page.",
     )
     last = min(first + ROWS_ON_PAGE, count)
     shown = f"Run {last:,}" if last == first + 1 else f"Runs {first + 1:,} to {last:,}"
@@ -322,13 +294,13 @@ def _row(entry: RunSummary) -> dict[str, object]:
         "model": experiment.model.name,
         "length": experiment.length,
         "state": entry.state,
-        "loss curve": thumbnail_of(entry),
-        **figures_of(entry),
+        "loss curve": _thumbnail_of(entry),
+        **results_of(entry),
         "steps": entry.steps,
         "seconds": entry.seconds or None,
         "seed": experiment.seed,
-        "other settings": own_settings(experiment),
+        "other settings": _own_settings(experiment),
         "tags": ", ".join(entry.tags),
         "note": entry.note.partition("\n")[0],
-        "kept": entry.kept_at(browser_zone()),
+        "kept": entry.kept_at(_browser_zone()),
     }

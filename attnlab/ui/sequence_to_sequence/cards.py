@@ -36,7 +36,25 @@ class Hand(NamedTuple):
 
 def draw_hands(hands: Sequence[Hand], *, chosen: int) -> None:
     """Draw one row per hand; the row with index `chosen` is marked."""
-    _draw_html(_hand(hand, place, place == chosen) for place, hand in enumerate(hands))
+    rows = []
+    for place, hand in enumerate(hands):
+        shares = [None] * len(hand.source) if hand.attention is None else hand.attention.tolist()
+        source = "".join(
+            _card(s, share=share) for s, share in zip(hand.source, shares, strict=True)
+        )
+        empty = '<div class="card empty"></div>' * (len(hand.right) - len(hand.laid))
+        wrong = sum(a != b for a, b in zip(hand.laid, hand.right, strict=False))
+        verdict = f"{wrong} wrong" if wrong else "" if empty else "✓ right"
+        words = html.escape(f"{place + 1}: {hand.text}. {verdict}", quote=True)
+        kind = "hand chosen" if place == chosen else "hand"
+        rows.append(
+            f'<div class="{kind}" role="img" aria-label="{words}">'
+            f'<div class="number">{place + 1}</div>'
+            f'<div class="cards source">{source}</div><div class="arrow">→</div>'
+            f'<div class="cards target">{_laid(hand)}{empty}</div>'
+            f'<div class="verdict{" bad" if wrong else ""}">{verdict}</div></div>'
+        )
+    _draw_html(rows)
 
 
 def _draw_html(parts: Iterable[str]) -> None:
@@ -45,33 +63,14 @@ def _draw_html(parts: Iterable[str]) -> None:
     st.html(f'<div class="{kind}">{"".join(parts)}</div>')
 
 
-def _hand(hand: Hand, place: int, is_chosen: bool) -> str:
-    shares = [None] * len(hand.source) if hand.attention is None else hand.attention.tolist()
-    source = "".join(_card(s, share=share) for s, share in zip(hand.source, shares, strict=True))
-    laid = [_laid(hand, index) for index in range(len(hand.right))]
-    wrong = sum(a != b for a, b in zip(hand.laid, hand.right, strict=False))
-    if wrong:
-        verdict = f"{wrong} wrong"
-    else:
-        verdict = "✓ right" if len(hand.laid) == len(hand.right) else ""
-    words = html.escape(f"{place + 1}: {hand.text}. {verdict}", quote=True)
-    return (
-        f'<div class="hand{" chosen" if is_chosen else ""}" role="img" aria-label="{words}">'
-        f'<div class="number">{place + 1}</div>'
-        f'<div class="cards source">{source}</div><div class="arrow">→</div>'
-        f'<div class="cards target">{"".join(laid)}</div>'
-        f'<div class="verdict{" bad" if wrong else ""}">{verdict}</div></div>'
-    )
-
-
-def _laid(hand: Hand, index: int) -> str:
-    if index >= len(hand.laid):
-        return '<div class="card empty"></div>'
-    right = hand.right[index]
-    is_last = index == len(hand.laid) - 1 and len(hand.laid) < len(hand.right)
-    if hand.laid[index] == right:
-        return _card(hand.laid[index], kind="last" if is_last else "")
-    return _card(hand.laid[index], kind="wrong last" if is_last else "wrong", note=f"not {right}")
+def _laid(hand: Hand) -> str:
+    cards = []
+    for index, (symbol, right) in enumerate(zip(hand.laid, hand.right, strict=False), 1):
+        kind = "wrong" if symbol != right else ""
+        if index == len(hand.laid) < len(hand.right):
+            kind = f"{kind} last".strip()
+        cards.append(_card(symbol, kind=kind, note=f"not {right}" if symbol != right else ""))
+    return "".join(cards)
 
 
 def _card(symbol: str, *, kind: str = "", share: float | None = None, note: str = "") -> str:
@@ -112,7 +111,10 @@ def draw_next(
     the caption states if `is_heated`.
     """
     place = min(laid, task.prompt_length() - 1)
-    true = true_probs(task, source, target[:place])
+    belief = task.start()
+    for token in (*source, *target[:place]):
+        belief = task.update(belief, jnp.asarray(token))
+    true = np.exp(np.asarray(task.log_probs(belief)))
     likely = np.argsort(-probs[place], kind="stable")[:_MOST]
     shown = [*likely, *(token for token in np.argsort(-true)[:1] if token not in likely)]
     rest = 1 - float(probs[place, shown].sum())
@@ -132,11 +134,3 @@ def draw_next(
         f"The model's {_MOST} most probable tokens{heat}, beside the true probabilities. "
         f"All other tokens together have {show_percent(max(rest, 0.0))}."
     )
-
-
-def true_probs(task: AbstractTask, source: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Return the true distribution, `(vocab,)`, of the token after a source and partial target."""
-    belief = task.start()
-    for token in (*source, *before):
-        belief = task.update(belief, jnp.asarray(token))
-    return np.exp(np.asarray(task.log_probs(belief)))

@@ -11,8 +11,8 @@ import streamlit as st
 
 from attnlab.configuration.options import MOST_CHARACTERS, OptionError
 from attnlab.generators import AbstractTask, is_task, read_source, write_source
+from attnlab.ui.controls.address import OwnParameters
 from attnlab.ui.controls.form_state import read_form
-from attnlab.ui.controls.link_bar import OwnParameters
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_text, draw_error
 
@@ -66,15 +66,16 @@ def _own(task: AbstractTask) -> dict[int, tuple[int, ...]]:
 
 def _task() -> AbstractTask | None:
     form = read_form()
-    generator = None if isinstance(form, OptionError) else form.generator
-    return generator if generator is not None and is_task(generator) else None
+    if isinstance(form, OptionError) or not is_task(form.generator):
+        return None
+    return form.generator
 
 
 def _read_own() -> dict[str, str]:
     """Return the address parameter with the first source, if the user has replaced it."""
-    task = _task()
-    own = {} if task is None else _own(task)
-    return {_PARAMETER: write_source(task, own[0])} if task is not None and 0 in own else {}
+    if (task := _task()) is None or 0 not in (own := _own(task)):
+        return {}
+    return {_PARAMETER: write_source(task, own[0])}
 
 
 def _fill(query: Mapping[str, str]) -> tuple[str, ...]:
@@ -106,15 +107,9 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
             seed,
             help="Draws new sources for all rows; every source is equally likely.",
         )
-        draw_button(
-            f"Original {task.source_name}s",
-            "hands_back",
-            "undo",
-            put_back,
-            task,
-            disabled=not _own(task),
-            help="Shows the run's own probe sequences again.",
-        )
+        name, help = f"Original {task.source_name}s", "Shows the run's own probe sequences again."
+        is_own = bool(_own(task))
+        draw_button(name, "hands_back", "undo", put_back, task, disabled=not is_own, help=help)
     label, take = f"{task.source_name} {place + 1}", partial(change_hand, task, place)
     draw_source_field(
         label, task, hand, key=f"hand_text_{place}", take=take, help=f"{task.spelling}."
@@ -132,14 +127,22 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
         return
     free = [t for t in range(task.vocabulary.size) if task.may_repeat or t not in hand]
     picked = f"hand_pick_{place}_{chosen}"
+
+    def pick() -> None:
+        token = st.session_state.pop(picked)
+        if token is not None:
+            changed = np.array(hand)
+            changed[chosen] = token
+            change_hand(task, place, changed)
+            st.session_state[key] = None
+
     st.pills(
         f"in place of {as_text(symbols[hand[chosen]])}",
         free,
         format_func=lambda token: as_text(symbols[token]),
         key=picked,
         wrap=True,
-        on_change=_pick,
-        args=(task, hand, place, chosen, key, picked),
+        on_change=pick,
     )
 
 
@@ -172,15 +175,3 @@ def draw_source_field(
     st.text_input(label, text, key=key, max_chars=MOST_CHARACTERS, on_change=read, **options)
     if words := st.session_state.get(problem):
         draw_error(words)
-
-
-def _pick(
-    task: AbstractTask, hand: np.ndarray, place: int, chosen: int, key: str, picked: str
-) -> None:
-    token = st.session_state.pop(picked)
-    if token is None:
-        return
-    changed = np.array(hand)
-    changed[chosen] = token
-    change_hand(task, place, changed)
-    st.session_state[key] = None

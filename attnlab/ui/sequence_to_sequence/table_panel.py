@@ -1,6 +1,6 @@
 """The table of sources, with the targets that the model writes, one token at a time."""
 
-from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,17 +10,19 @@ import streamlit as st
 
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask, is_task, write_source
-from attnlab.inspection.decoding import BEAM, DRAWN, GREEDY, Written, write_all, written
+from attnlab.inspection import decoding
+from attnlab.inspection.decoding import BEAM, DRAWN, GREEDY, Written, write_all
 from attnlab.models import AbstractModel
 from attnlab.models.generation import Beam
 from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.sequence_to_sequence.cards import Hand, draw_hands, draw_next
 from attnlab.ui.sequence_to_sequence.hands import draw_hand_editor, hands_of, heed_changes
-from attnlab.ui.train.bench import Bench
-from attnlab.ui.train.cursor import draw_play_button, shown_moment, with_starting_point
+from attnlab.ui.train.cursor import OVER_TRAINING, shown_moment, with_starting_point
+from attnlab.ui.train.training_page import Bench
 
 # While the animation plays, `_PLAYED` has the number of tokens, and the slider follows it: the
 # browser reports a moving slider's position too late.
@@ -31,35 +33,49 @@ _WIDTH = 5
 _TRUEST = "best aligned head"
 
 
-def is_playing() -> bool:
+class Decoding(NamedTuple):
+    """How targets are written: the method, its temperature, and whether to avoid repeats."""
+
+    way: str
+    temperature: float
+    unused: bool
+
+
+def _is_playing() -> bool:
     """Return whether the animation, which writes one token after another, is playing."""
     return _PLAYED in st.session_state
 
 
-def stop_playing() -> None:
+def _stop_playing() -> None:
     """Stop the animation; the tokens written so far stay on the table."""
     st.session_state.pop(_PLAYED, None)
 
 
-def draw_player(count: int) -> int:
+def _draw_player(count: int) -> int:
     """Draw Play or Stop, and the slider; return how many of `count` tokens are shown.
 
     While the animation plays, each rerun shows one more token.
     """
     key = f"{_LAID}_{count}"
-    if is_playing():
+    if _is_playing():
         played = st.session_state[_PLAYED] = st.session_state[_PLAYED] + 1
         st.session_state[key] = min(played, count)
         # One rerun later than the last token, when the browser has reported the slider's end.
         if played > count:
-            del st.session_state[_PLAYED]
-    draw_play_button(
-        "Play",
-        key="table",
-        playing=is_playing(),
-        begin=partial(_begin, key, count),
-        stop=stop_playing,
-    )
+            _stop_playing()
+
+    def begin() -> None:
+        if not _is_playing():
+            at = st.session_state.get(key, count)
+            st.session_state[_PLAYED] = 0 if at >= count else at
+
+    playing = _is_playing()
+    # A single button: a click that the browser sends twice would start and stop the animation.
+    with st.container(key="table_play", width="content"), st.empty():
+        if playing:
+            draw_button("Stop", "table_stop", "pause", _stop_playing, width=112)
+        else:
+            draw_button("Play", "table_begin", "play_arrow", begin, width=112)
     return st.slider(
         "written so far",
         0,
@@ -67,24 +83,18 @@ def draw_player(count: int) -> int:
         count,
         key=key,
         persist_state="session",
-        disabled=is_playing(),
+        disabled=playing,
         width=185,
         help="Use the arrow keys to move one step, or press Play.",
     )
 
 
-def _begin(key: str, count: int) -> None:
-    if not is_playing():
-        at = st.session_state.get(key, count)
-        st.session_state[_PLAYED] = 0 if at >= count else at
-
-
 def draw_table(bench: Bench) -> None:
     """Draw the table and its controls; redraw them during training and during the animation."""
     draw_while(
-        lambda: bench.run.snapshot().active or is_playing(),
+        lambda: bench.run.snapshot().active or _is_playing(),
         lambda: _draw(bench.run.snapshot()),
-        key="table",
+        key=OVER_TRAINING,
         seconds=_SECONDS,
     )
 
@@ -93,7 +103,7 @@ def _draw(snapshot: Snapshot) -> None:
     heed_changes()
     task = snapshot.experiment.generator
     if not is_task(task):
-        stop_playing()
+        _stop_playing()
         st.caption(
             "The current run is not on a sequence-to-sequence task. Press **Start** to train on "
             "the task that the controls describe."
@@ -110,8 +120,8 @@ def _draw(snapshot: Snapshot) -> None:
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="small", key="table_controls"
     ):
-        laid = draw_player(count)
-        way, temperature, unused = _draw_way(task)
+        laid = _draw_player(count)
+        how = _draw_decoding(task)
         place = st.selectbox(
             "hand number" if task.source_name == "hand" else "source number",
             range(len(hands)),
@@ -120,44 +130,46 @@ def _draw(snapshot: Snapshot) -> None:
             persist_state="session",
             width=110,
         )
-        lit = st.container(width="content")
-    targets, beams, found = _written(
-        model, hands, count=count, way=way, temperature=temperature, unused=unused,
-        seed=snapshot.experiment.seed,
-    )  # fmt: skip
+        seed = snapshot.experiment.seed
+        targets, beams, found = _write_targets(model, hands, how, seed)
+        with st.container(width="content"):
+            attention = _draw_lit(task, hands, found.attention)
     rights = np.stack([np.asarray(task.target_of(jnp.asarray(hand))) for hand in hands])
-    with lit:
-        attention = _draw_lit(task, hands, found.attention)
-    symbols = task.vocabulary.symbols
-    shown = [
-        Hand(
-            [symbols[token] for token in hand],
-            [symbols[token] for token in target[:laid]],
-            [symbols[token] for token in right],
-            None if attention is None or not laid else attention[number, laid - 1],
-            task.vocabulary.render(hand) + " → " + task.vocabulary.render(target[:laid]),
+    shown, render = [], task.vocabulary.render
+    for number, (hand, target, right) in enumerate(zip(hands, targets, rights, strict=True)):
+        source, written, correct = (
+            [task.vocabulary.symbols[token] for token in each]
+            for each in (hand, target[:laid], right)
         )
-        for number, (hand, target, right) in enumerate(zip(hands, targets, rights, strict=True))
-    ]
+        shares = None if attention is None or not laid else attention[number, laid - 1]
+        text = f"{render(hand)} → {render(target[:laid])}"
+        shown.append(Hand(source, written, correct, shares, text))
     draw_hands(shown, chosen=place)
     right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
     so_far = " so far" * (laid < targets.shape[1])
     result = f": {right} of {len(hands)} {task.source_name}s correct{so_far}" if laid else ""
-    said.markdown(_state_in_words(snapshot, moment.model_step, result))
-    _draw_caption(task, attention is not None)
+    hint = " Press **Start** to train it." if snapshot.state == "idle" else ""
+    if moment.model_step:
+        said.markdown(f"**Step {moment.model_step:,}{result}.**")
+    else:
+        said.markdown(f"**Untrained model{result}.**{hint}")
+    bars = "This model has no attention to show. "
+    if attention is not None:
+        bars = f"A bar shows how much the model attends to a {task.token_name} (%) while it "
+        bars += "writes the newest one. "
+    st.caption(f"{bars}A wrong {task.token_name} is crossed out, with the correct one below it.")
     left, right = st.columns(2, gap="large")
     with left:
-        draw_hand_editor(task, hands[place], place, snapshot.experiment.seed)
+        draw_hand_editor(task, hands[place], place, seed)
     with right:
-        draw_next(
-            task, hands[place], targets[place], found.probs[place], laid, is_heated=way == DRAWN
-        )
-        if way == BEAM:
+        is_heated = how.way == DRAWN
+        draw_next(task, hands[place], targets[place], found.probs[place], laid, is_heated=is_heated)
+        if how.way == BEAM:
             _draw_beam(task, Beam(beams.continuations[place], beams.log_probs[place]))
 
 
-def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
-    """Draw controls for decoding; return the method, temperature, and whether to avoid repeats."""
+def _draw_decoding(task: AbstractTask) -> Decoding:
+    """Draw the controls of decoding; return their choice."""
     way = st.selectbox(
         "decoding",
         (GREEDY, DRAWN, BEAM),
@@ -180,7 +192,7 @@ def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
         persist_state="session",
         help=f"Excludes what is already written, so no {task.token_name} occurs twice.",
     )
-    return way, temperature, unused
+    return Decoding(way, temperature, unused)
 
 
 def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> np.ndarray | None:
@@ -210,15 +222,8 @@ def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> n
     return attention[:, int(chosen[0]), int(chosen[1])]
 
 
-def _written(
-    model: AbstractModel,
-    hands: np.ndarray,
-    *,
-    count: int,
-    way: str,
-    temperature: float,
-    unused: bool,
-    seed: int,
+def _write_targets(
+    model: AbstractModel, hands: np.ndarray, how: Decoding, seed: int
 ) -> tuple[np.ndarray, Beam, Written]:
     """Return the targets, all results of the beam search, and the model's probabilities.
 
@@ -226,34 +231,16 @@ def _written(
     """
 
     def make() -> tuple[np.ndarray, Beam, Written]:
-        how = {"way": way, "unused": unused, "count": count}
-        if way == DRAWN:
-            how |= {"temperature": temperature, "key": jr.key(seed)}
-        beams = write_all(model, jnp.asarray(hands), width=_WIDTH, **how)
+        options = {"way": how.way, "unused": how.unused, "count": hands.shape[1]}
+        if how.way == DRAWN:
+            options |= {"temperature": how.temperature, "key": jr.key(seed)}
+        beams = write_all(model, jnp.asarray(hands), width=_WIDTH, **options)
         targets = beams.continuations[:, 0]
-        found = written(model, jnp.asarray(hands), targets, unused=unused)
+        found = decoding.written(model, jnp.asarray(hands), targets, unused=how.unused)
         return np.asarray(targets), *(jax.tree.map(np.asarray, each) for each in (beams, found))
 
-    given = (hands.tobytes(), count, way, temperature, unused, seed)
+    given = (hands.tobytes(), hands.shape, how, seed)
     return kept_result("table_written", model, given, make)
-
-
-def _state_in_words(snapshot: Snapshot, step: int, result: str) -> str:
-    """Return which model the table shows, and its result."""
-    if step:
-        return f"**Step {step:,}{result}.**"
-    hint = " Press **Start** to train it." if snapshot.state == "idle" else ""
-    return f"**Untrained model{result}.**{hint}"
-
-
-def _draw_caption(task: AbstractTask, has_attention: bool) -> None:
-    bars = (
-        f"A bar shows how much the model attends to a {task.token_name} (%) while it writes the "
-        "newest one. "
-        if has_attention
-        else "This model has no attention to show. "
-    )
-    st.caption(f"{bars}A wrong {task.token_name} is crossed out, with the correct one below it.")
 
 
 def _draw_beam(task: AbstractTask, beam: Beam) -> None:

@@ -20,7 +20,7 @@ from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.jobs import draw_job, job_of, start_job
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
-from attnlab.ui.train.bench import Bench
+from attnlab.ui.train.training_page import Bench
 from attnlab.ui.train.welcome import draw_preset_choice
 
 _WORK = "target_test"
@@ -43,28 +43,25 @@ def draw_task_choice() -> bool:
 
 
 def draw_target_test(
-    task: AbstractTask,
-    model: AbstractModel,
-    test: np.ndarray,
-    draw: Callable[[TargetTest], None],
+    task: AbstractTask, model: AbstractModel, test: np.ndarray, draw: Callable[[TargetTest], None]
 ) -> None:
     """Test the model in the background; draw the results with `draw`, or a note until then."""
+
+    def check() -> Iterator[TargetTest]:
+        yield check_targets(task, model, jnp.asarray(test))
+
     # Keep the model, not its id: Python may reuse the id of a deleted object.
     job = job_of(_WORK)
     if job is None or job.of is not model:
-        start_job(_WORK, partial(_checked, task, model, test), of=model)
-    draw_job(_WORK, partial(_draw_tested, draw=draw), failed="The test of whole targets")
+        start_job(_WORK, check, of=model)
 
+    def draw_state(state: JobState) -> None:
+        if state.latest is not None:
+            draw(state.latest)
+        elif not state.error:
+            st.caption(f":material/hourglass_top: {state.message or 'Computing the exact match …'}")
 
-def _checked(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> Iterator[TargetTest]:
-    yield check_targets(task, model, jnp.asarray(test))
-
-
-def _draw_tested(state: JobState, *, draw: Callable[[TargetTest], None]) -> None:
-    if state.latest is not None:
-        draw(state.latest)
-    elif not state.error:
-        st.caption(f":material/hourglass_top: {state.message or 'Computing the exact match …'}")
+    draw_job(_WORK, draw_state, failed="The test of whole targets")
 
 
 def draw_task_figures(bench: Bench) -> None:
@@ -92,7 +89,7 @@ def _draw_figures(found: TargetTest, *, task: AbstractTask, tested: int, step: i
     with st.container(horizontal=True, gap="medium", key="task_figures"):
         draw_metric(
             f"exact match (%), step {step:,}",
-            show_measured(100 * found.exact_match, 100 * found.exact_match_stderr, most_places=2),
+            show_measured(*(100 * each for each in found.exact_match), most_places=2),
             f"Share of {tested:,} test sources whose whole target is correct, decoded greedily; "
             f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.",
         )

@@ -2,57 +2,142 @@
 
 import math
 import time
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sized
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Sized
+from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
+import streamlit as st
 
 from attnlab.configuration.options import OptionError
+from attnlab.film import MOST_MEASURED, some
 from attnlab.generators import AbstractGenerator
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.form_state import read_form
+from attnlab.ui.core.figures import Pending, waiting
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.session import session
-from attnlab.ui.train.cursor import OVER_TRAINING, Moment, is_replaying
+from attnlab.ui.train.cursor import OVER_TRAINING, Moment, with_starting_point
+from attnlab.ui.train.film_panel import has_shipped_film
 from attnlab.ui.train.welcome import draw_preset_choice
 
 Result = TypeVar("Result")
 
-# Between redraws, while a run trains or is replayed.
-_SECONDS = 0.5
-
 # While the run trains, a page computes for about this share of the time, and pauses for at most
 # this many seconds: the first result takes long to compile, and later ones do not.
 _SHARE, _LONGEST_PAUSE = 0.2, 2.0
-# Kept models whose results are computed after a run, for this many seconds at each redraw.
-_MOST_MODELS, _SECONDS_A_REDRAW = 32, 0.5
+# After a run, results of kept models are computed for this many seconds at each redraw.
+_SECONDS_A_REDRAW = 0.5
+
+
+class Course(Generic[Result]):
+    """Results of a run's kept models by step, kept in the session until another run is shown.
+
+    Args:
+        key: The key of the results in the session.
+        snapshot: The state of the run.
+        of: What else the results depend on.
+        is_complete: Whether a result has all that is wanted.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        snapshot: Snapshot,
+        of: Hashable = None,
+        is_complete: Callable[[Result], bool] = lambda result: True,
+    ):
+        kept, subject = session().kept, (snapshot.experiment, of)
+        if key not in kept or kept[key][0] != subject:
+            kept[key] = subject, {}
+        self.results: dict[int, Result] = kept[key][1]
+        self._snapshot, self._is_complete = snapshot, is_complete
+
+    def missing(self) -> list[tuple[int, AbstractModel]]:
+        """Return at most 32 kept models, without those whose result is known.
+
+        The first and the last kept model are among the 32. While the run trains, none is missing.
+        """
+        if self._snapshot.active:
+            return []
+        kept = some(self._snapshot.history.checkpoints, MOST_MEASURED)
+        return [each for each in kept if not self._knows(each[0])]
+
+    def _knows(self, step: int) -> bool:
+        return step in self.results and self._is_complete(self.results[step])
+
+    def compute_some(self, compute: Callable[[int, AbstractModel], Result]) -> None:
+        """Compute missing results for half a second, so that the page stays quick; at least one.
+
+        `compute` takes a step and its model.
+        """
+        until = time.monotonic() + _SECONDS_A_REDRAW
+        for step, model in self.missing():
+            self.results[step] = compute(step, model)
+            if time.monotonic() > until:
+                return
+
+    def curve(self) -> list[tuple[int, Result]]:
+        """Return the results by step up to the first missing one: a line would cross that gap."""
+        end = min((step for step, _ in self.missing()), default=math.inf)
+        return [(step, self.results[step]) for step in sorted(self.results) if step < end]
+
+
+def _selects(applies: Callable[[AbstractGenerator], bool]) -> bool:
+    form = read_form()
+    return isinstance(form, OptionError) or applies(form.generator)
+
+
+def offer_presets(applies: Callable[[AbstractGenerator], bool], lacks: str) -> None:
+    """Draw presets that a page is about if the selected process is not.
+
+    Args:
+        applies: Returns whether the page is about a process.
+        lacks: What other processes lack, as the end of a sentence about one of them.
+    """
+    if _selects(applies):
+        return
+    fitting = {n: p for n, p in PRESETS.items() if applies(p.experiment.generator)}
+    draw_preset_choice(
+        f"**The selected process {lacks}.** Choose one of these, or another process below. "
+        "The current run stays until you press Start.",
+        fitting,
+    )
 
 
 def draw_over_training(
     run: LiveRun,
     applies: Callable[[AbstractGenerator], bool],
-    otherwise: str,
+    lacks: str,
     draw: Callable[[Snapshot], None],
     missing: Callable[[Snapshot], Sized],
 ) -> None:
-    """Draw results of a run, and redraw them during training and replays.
+    """Draw results of a run whose selected process has them, and redraw them during training.
 
     Args:
         run: The run.
         applies: Returns whether a process has such results.
-        otherwise: Text above the presets that are offered if the selected process has none.
-        draw: Draws the results.
+        lacks: What a process without them lacks, as the end of a sentence about it.
+        draw: Draws the results. It may raise `Pending` or `OptionError`.
         missing: Returns the models that are not measured yet.
     """
-    form = read_form()
-    if not isinstance(form, OptionError) and not applies(form.generator):
-        fitting = {n: p for n, p in PRESETS.items() if applies(p.experiment.generator)}
-        draw_preset_choice(f"{otherwise} The current run stays until you press Start.", fitting)
+    if not _selects(applies):
         return
-    redraw_over_training(run, draw, missing)
+
+    def draw_if_it_applies(snapshot: Snapshot) -> None:
+        if has_shipped_film(snapshot):
+            # It needs no model, which may take long to build.
+            return
+        if applies(snapshot.experiment.generator):
+            draw(snapshot)
+        else:
+            st.caption(
+                f"The current run's process {lacks}. Press **Start** to train on the selected "
+                "process."
+            )
+
+    redraw_over_training(run, draw_if_it_applies, missing)
 
 
 def redraw_over_training(
@@ -62,49 +147,29 @@ def redraw_over_training(
 
     def waiting_for() -> tuple[bool, ...]:
         snapshot = run.snapshot()
-        return snapshot.active, is_replaying(), bool(len(missing(snapshot)))
+        return snapshot.active, bool(len(missing(snapshot)))
 
-    draw_while(waiting_for, lambda: draw(run.snapshot()), key=OVER_TRAINING, seconds=_SECONDS)
+    def draw_or_say() -> None:
+        try:
+            with waiting():
+                draw(run.snapshot())
+        except OptionError as error:
+            st.caption(str(error))
+
+    draw_while(waiting_for, draw_or_say, key=OVER_TRAINING)
 
 
-def course_of(key: str, of: Hashable) -> dict[int, Any]:
-    """Return the results by step, kept in the session under `key`.
+def with_model(snapshot: Snapshot) -> Snapshot:
+    """Return the state of a run with a model, before training the untrained one.
 
-    `of` is what they depend on, such as the experiment. Those of an earlier one are dropped.
+    Raises:
+        Pending: If there is no model yet.
     """
-    kept = session().kept.get(key)
-    if kept is None or kept[0] != of:
-        session().kept[key] = kept = (of, {})
-    return kept[1]
-
-
-def missing_models(known: Container[int], snapshot: Snapshot) -> list[tuple[int, AbstractModel]]:
-    """Return at most 32 kept models, without those at `known` steps; none while the run trains.
-
-    The first and the last kept model are among them.
-    """
-    if snapshot.active:
-        return []
-    kept = snapshot.history.checkpoints
-    chosen = np.linspace(0, len(kept) - 1, min(len(kept), _MOST_MODELS)).round().astype(int)
-    return [kept[place] for place in chosen if kept[place][0] not in known]
-
-
-def without_gaps(
-    course: Mapping[int, Result], missing: Iterable[tuple[int, AbstractModel]]
-) -> list[tuple[int, Result]]:
-    """Return the results by step up to the first missing model: a line would cross that gap."""
-    end = min((step for step, _ in missing), default=math.inf)
-    return [(step, course[step]) for step in sorted(course) if step < end]
-
-
-def some_of(missing: Iterable[tuple[int, AbstractModel]]) -> Iterator[tuple[int, AbstractModel]]:
-    """Yield missing models for half a second, so that the page stays quick; at least one."""
-    until = time.monotonic() + _SECONDS_A_REDRAW
-    for each in missing:
-        yield each
-        if time.monotonic() > until:
-            return
+    with st.spinner("Building the untrained model …"):
+        snapshot = with_starting_point(snapshot)
+    if snapshot.latest is None or snapshot.probes is None:
+        raise Pending("Preparing the run …")
+    return snapshot
 
 
 class ShownResult(NamedTuple):

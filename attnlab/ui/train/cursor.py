@@ -1,4 +1,4 @@
-"""The step that all panels of the Train page show, and the untrained model before training."""
+"""The step that all panels of a run show, and the untrained model before training."""
 
 import bisect
 import contextlib
@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import gc
 import logging
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +13,10 @@ import streamlit as st
 from jaxtyping import Int
 from streamlit.errors import StreamlitAPIException
 
-from attnlab.charts import HOVER
 from attnlab.configuration.options import default_of, present
 from attnlab.live.live_run import compile_steps
 from attnlab.models import AbstractModel, parameter_count
-from attnlab.optimum import dependence, ladder, optimum
+from attnlab.optimum import baselines_of, dependence, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, prepare
@@ -26,16 +24,12 @@ from attnlab.training.limits import feasibility
 from attnlab.training.loop import NO_TESTS, EvaluationEvent, evaluate_state, evaluation_plan
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.training.steps import AMENDABLE, Training
-from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import compute_figures
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session
 
 NOW = "now"
-LOSS_CHART = "loss_chart"
 _SHOWN = "shown_step"
-# While the slider follows the pointer: the name of the value that it returns to.
-_RESTING = "resting_step"
 # Keys of the fragments that show the step.
 LIVE, OVER_TRAINING = "live", "over_training"
 
@@ -58,22 +52,12 @@ def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel
     return {step: model for step, model in snapshot.history.checkpoints if step < moment.model_step}
 
 
-def draw_scrubber(snapshot: Snapshot, *, has_label: bool = False) -> None:
-    """Draw the slider for the step that all panels show; its last value is “now”.
-
-    It follows the pointer over the loss chart.
-    """
+def draw_scrubber(snapshot: Snapshot) -> None:
+    """Draw the slider for the step that all panels show; its last value is “now”."""
     # The slider has all planned checkpoints from the start, so that it never jumps.
     planned = evaluation_plan(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
-    steps, pointed = kept.union(s for s in planned if s > snapshot.step), _pointed_step(snapshot)
-    if pointed is not None:
-        session().kept.setdefault(_RESTING, st.session_state.get(_SHOWN, NOW))
-        st.session_state[_SHOWN] = pointed
-        steps.add(pointed)
-    elif _RESTING in session().kept:
-        st.session_state[_SHOWN] = session().kept.pop(_RESTING)
-    options = [*sorted(steps), NOW]
+    options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
     if st.session_state.get(_SHOWN, NOW) not in options:
         st.session_state[_SHOWN] = NOW
     st.select_slider(
@@ -84,11 +68,14 @@ def draw_scrubber(snapshot: Snapshot, *, has_label: bool = False) -> None:
         persist_state="session",
         format_func=lambda step: step if step == NOW else f"{step:,}",
         on_change=follow_shown_step,
-        disabled=is_replaying(),
-        label_visibility="visible" if has_label else "collapsed",
-        help="Scrub through training, or point at a step of the chart: all panels show that step. "
-        "At “now” they follow the run.",
+        help="Scrub through training: all panels show that step. At “now” they follow the run.",
     )
+
+
+def show_step(step: int | None) -> None:
+    """In a callback: show a step in all panels, or with None the newest one."""
+    st.session_state[_SHOWN] = NOW if step is None else step
+    follow_shown_step()
 
 
 def follow_shown_step() -> None:
@@ -98,104 +85,22 @@ def follow_shown_step() -> None:
         st.rerun([LIVE, OVER_TRAINING])
 
 
-def draw_replay(snapshot: Snapshot) -> None:
-    """Draw the button that replays the run or, during a replay, the button that stops it."""
-    draw_play_button(
-        "Replay",
-        key="replay",
-        playing=is_replaying(),
-        begin=functools.partial(_begin_replay, snapshot),
-        stop=_stop_replay,
-        disabled=snapshot.active or len(snapshot.history.checkpoints) < 2,
-    )
-
-
-def draw_play_button(
-    label: str,
-    *,
-    key: str,
-    playing: bool,
-    begin: Callable[[], None],
-    stop: Callable[[], None],
-    disabled: bool = False,
-) -> None:
-    """Draw the button that starts an animation or, while it is `playing`, one that stops it.
-
-    With a single button, a click that the browser sends twice would start and stop it.
-    """
-    label, icon, call = ("Stop", "pause", stop) if playing else (label, "play_arrow", begin)
-    with st.container(key=f"{key}_play", width="content"), st.empty():
-        draw_button(
-            label,
-            f"{key}_{'stop' if playing else 'begin'}",
-            icon,
-            call,
-            disabled=disabled and not playing,
-            width=112,
-        )
-
-
-def is_replaying() -> bool:
-    """Return whether a replay is running."""
-    return session().replayed_step is not None
-
-
-def advance_replay(snapshot: Snapshot) -> None:
-    """Advance a replay to the next checkpoint or, from the last checkpoint, to now.
-
-    The browser reports the slider's position late, so a replay that has reached `NOW` ends only
-    after the browser has reported `NOW` too.
-    """
-    current = session()
-    at = current.replayed_step
-    if at is None:
-        return
-    if snapshot.active or (at == NOW and st.session_state.get(_SHOWN, NOW) == NOW):
-        current.replayed_step, at = None, NOW
-    elif at != NOW:
-        kept = (step for step, _ in snapshot.history.checkpoints if step > int(at))
-        at = current.replayed_step = next(kept, NOW)
-    st.session_state[_SHOWN] = at
-
-
-def _begin_replay(snapshot: Snapshot) -> None:
-    if is_replaying():
-        return
-    at = session().kept.pop(_RESTING, st.session_state.get(_SHOWN, NOW))
-    first, _ = snapshot.history.checkpoints[0]
-    session().replayed_step = first if at == NOW else at
-
-
-def _stop_replay() -> None:
-    if is_replaying():
-        current = session()
-        st.session_state[_SHOWN], current.replayed_step = current.replayed_step, None
+def shown_step() -> int | None:
+    """Return the step that all panels show, or None for the newest one."""
+    step = st.session_state.get(_SHOWN, NOW)
+    return None if step == NOW else step
 
 
 def shown_moment(snapshot: Snapshot) -> Moment:
-    """Return the moment under the pointer in the loss chart, else the slider's, else now."""
+    """Return the shown step of a run; the newest one if the run has no test at that step."""
     tests, models = dict(snapshot.history.tests), snapshot.history.checkpoints
-    step = _pointed_step(snapshot)
-    if step is None:
-        step = session().kept.get(_RESTING, st.session_state.get(_SHOWN, NOW))
-    if step not in tests or not models:
+    step = shown_step()
+    if step is None or step not in tests or not models:
         step, evaluation, model, *_ = present(snapshot.latest)
         return Moment(step, evaluation, present(model), step, is_now=True)
     place = bisect.bisect_right([kept for kept, _ in models], step) - 1
     model_step, model = models[max(place, 0)]
     return Moment(step, tests[step], model, model_step, is_now=False)
-
-
-def _pointed_step(snapshot: Snapshot) -> int | None:
-    """Return the step of the test under the pointer in the loss chart, or None."""
-    step = None if is_replaying() else _hovered_step()
-    return step if any(step == tested for tested, _ in snapshot.history.tests) else None
-
-
-def _hovered_step() -> int | None:
-    state = st.session_state.get(LOSS_CHART)
-    points = state["selection"].get(HOVER, []) if state else []
-    return int(points[0]["step"]) if points else None
 
 
 _LOG = logging.getLogger(__name__)
@@ -259,7 +164,7 @@ def warm_up() -> None:
         process = first.generator, first.length
         starting_point(without_course(first))
         compute_figures(
-            *((each, *process) for each in (dependence, optimum, ladder)),
+            *((each, *process) for each in (dependence, optimum, baselines_of)),
             (feasibility, first),
         )
         compile_steps(first)

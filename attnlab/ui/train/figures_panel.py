@@ -1,5 +1,6 @@
 """Results of a run, the best results its settings can reach, and samples from its model."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,18 +10,16 @@ import streamlit as st
 
 from attnlab.comparisons.grid import show_prospect
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import Finding, OptionError, label_of, options_of, present
-from attnlab.generators import continue_sequence
-from attnlab.inspection.strategies import has_references
+from attnlab.configuration.options import OptionError, label_of, options_of
+from attnlab.generators import AbstractGenerator, continue_sequence
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.models.generation import beam_search, generate
-from attnlab.optimum import Best, ladder, optimum
+from attnlab.optimum import Best, baselines_of, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Verdict, feasibility
-from attnlab.training.shares import learned_share
 from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import panel
@@ -34,58 +33,8 @@ from attnlab.ui.core.uncertainty import (
 
 # A run diverges if its loss is this many times both the initial loss and a uniform guess's.
 _DIVERGED = 1.5
-# Below this share learned, no percentage is shown. At -1 the loss is as far above a uniform guess
-# as the floor is below it.
-_HOPELESS = -1.0
-
-
-def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
-    """Draw share learned and accuracy at one evaluation, once it is known what can be learned.
-
-    `whose` is a label of the run, or "".
-    """
-    experiment = snapshot.experiment
-    best = figure(optimum, experiment.generator, experiment.length)
-    if best is None:
-        return
-    vocab = experiment.generator.vocabulary.size
-    learned = learned_share(test, best.final, vocab)
-    with st.container(key="headline", width="content", horizontal=True):
-        if whose:
-            st.markdown(f":gray-badge[{whose}]", width="content")
-        if learned is None:
-            st.markdown("nothing to learn: a uniform guess is optimal", width="content")
-        elif learned.share < _HOPELESS:
-            st.markdown("worse than a uniform guess", width="content")
-        else:
-            places = 1 if learned.stderr < 0.005 else 0
-            share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
-            accuracy = show_measured(test.accuracy, test.accuracy_stderr)
-            remark = above_best_text(test, best.final)
-            st.markdown(
-                f"learned **{share} %**{_simplest(experiment, best.final)}, accuracy {accuracy}",
-                width="content",
-                help=(
-                    "Share learned: 1 − (loss − true loss) / (uniform − floor). The true loss is "
-                    "that of the true probabilities on the same sequences. A uniform guess has "
-                    "learned 0 %, the optimum 100 %. The floor is the Bayes loss, the lowest "
-                    "expected loss of any predictor. ± is one standard error over the test "
-                    f"sequences; {OF_OTHER_SEEDS}. If the floor is estimated, ± includes its "
-                    "error. A share in brackets is that of the process's best simple predictor. "
-                    f"{remark}"
-                ),
-            )
-
-
-def _simplest(experiment: Experiment, best: Best) -> str:
-    """Return the share that the best simple predictor of a process has learned, if it has any."""
-    generator = experiment.generator
-    known = figure(ladder, generator, experiment.length) if has_references(generator) else None
-    if known is None:
-        return ""
-    *_, simple, _ = known
-    share = present(learned_share(simple.best, best, generator.vocabulary.size)).share
-    return f" ({simple.name}: {100 * share:.0f} %)"
+# More names of controls would not fit on one line.
+_MOST_NAMED = 3
 
 
 def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | None) -> None:
@@ -101,7 +50,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
     if experiment.generator.has_loss_mask():
         tested = f"the predicted tokens of {tested}"
     best = figure(optimum, experiment.generator, experiment.length)
-    baselines = figure(ladder, experiment.generator, experiment.length)
+    baselines = figure(baselines_of, experiment.generator, experiment.length)
     word = experiment.generator.position_word
     with st.container(horizontal=True, gap="medium", key="figures"):
         draw_metric(
@@ -160,10 +109,6 @@ def _source(best: Best) -> str:
     return f"It is {'computed exactly' if best.exact else 'estimated, ± one standard error'}."
 
 
-# All names are on one line.
-_MOST_NAMED = 3
-
-
 def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: bool) -> None:
     """Draw, on one line, the best possible accuracy and the settings that prevent it.
 
@@ -186,7 +131,7 @@ def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: boo
         # Badges in a caption are too pale to read.
         prospect = "" if is_started else figure(show_prospect, form)
         parts.append(f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]")
-        controls = dict.fromkeys(_control(form, finding) for finding in _findings(verdict))
+        controls = dict(_findings(form, verdict))
         # Once a run has started, the sentence below the charts and its advice say more.
         if controls and not is_started:
             named = ", ".join(list(controls)[:_MOST_NAMED]) + " …" * (len(controls) > _MOST_NAMED)
@@ -198,38 +143,31 @@ def draw_findings(form: Experiment | OptionError) -> None:
     """Draw the problems of the settings, each with the label of its control."""
     if isinstance(form, OptionError) or (verdict := figure(feasibility, form)) is None:
         return
-    findings = [f"{_control(form, finding)}: {finding.text}" for finding in _findings(verdict)]
+    findings = [f"{control}: {text}" for control, text in _findings(form, verdict)]
     if findings:
         with st.container(key="findings"):
             draw_warning("About these settings:", *findings, icon=":material/report:")
 
 
-def _findings(verdict: Verdict) -> list[Finding]:
-    findings = list(verdict.findings)
+def _findings(form: Experiment, verdict: Verdict) -> list[tuple[str, str]]:
+    """Return the label of a control and its problem, for each problem of the settings."""
+    found = [(finding.option, finding.text) for finding in verdict.findings]
     reachable = verdict.reachable
     if reachable is not None and reachable.nll > verdict.best.nll + 1e-3:
         accuracy, loss = (known_text(reachable, name) for name in ("accuracy", "nll"))
-        source = "exact" if reachable.exact else "estimated"
         words = (
             f"These settings cannot beat a predictor with accuracy {accuracy}, loss {loss} nats "
-            f"({source})."
+            f"({'exact' if reachable.exact else 'estimated'})."
         )
-        findings.append(Finding("model", words))
-    return findings
+        found.append(("model", words))
+    # Options of the experiment come first where names are equal.
+    parts = (form.training, form.model, form)
+    specs = {name: spec for part in parts for name, spec in options_of(part).items()}
+    return [(label_of(option, specs[option], unit=False), text) for option, text in found]
 
 
-def _control(form: Experiment, finding: Finding) -> str:
-    """Return the label of the control that a finding is about."""
-    for part in (form, form.model, form.training):
-        if (spec := options_of(part).get(finding.option)) is not None:
-            return label_of(finding.option, spec, unit=False)
-    raise ValueError(f"no control of {finding.option!r}")
-
-
-_ROWS = 6
-_DAYS = 10
-_LIKELIEST_DAYS = 4
-_LIKELIEST = 5
+# Continued sequences, and the tokens and the number of the most probable continuations.
+_ROWS, _DAYS, _LIKELIEST_DAYS, _LIKELIEST = 6, 10, 4, 5
 # A beam of width vocab ** (days - 1) searches exhaustively; this is the maximum width.
 _WIDEST_BEAM = 1_000
 
@@ -260,61 +198,49 @@ def _draw_sequences(run: LiveRun) -> None:
             "1 draws from the model's own probabilities; 0 always takes the most probable token."
         ),
     )
-    model = stored.state.model
-    st.markdown(_side_by_side(snapshot.experiment, model, snapshot.probes, temperature))
+    experiment, model = snapshot.experiment, stored.state.model
+    process, word = experiment.generator, experiment.generator.position_word
+    readout, rows = experiment.training.readout, []
+    for seen, key in zip(
+        snapshot.probes[:_ROWS], jr.split(jr.key(experiment.seed), _ROWS), strict=True
+    ):
+        process_key, model_key = jr.split(key)
+        truth = continue_sequence(process, seen, key=process_key, size=1, days=_DAYS)[0]
+        how = {"readout": readout, "days": _DAYS, "temperature": temperature}
+        learned = generate(model, seen, **how, key=model_key)
+        rows.append([_render(process, tokens) for tokens in (seen, truth, learned)])
+    names = (f"visible {word}s", "continued by the process", "continued by the model")
+    st.markdown(_as_table(names, rows))
     st.caption(
         f"Samples of the process and of the model at step {int(stored.state.step):,}, each "
-        f"continuing the same visible {snapshot.experiment.generator.position_word}s by {_DAYS}."
+        f"continuing the same visible {word}s by {_DAYS}."
     )
-    _draw_likeliest(snapshot.experiment, model, snapshot.probes[0])
-
-
-def _render(experiment: Experiment, days: Any) -> str:
-    return as_text(experiment.generator.vocabulary.shorten(days))
-
-
-def _side_by_side(
-    experiment: Experiment, model: AbstractModel, probes: np.ndarray, temperature: float
-) -> str:
-    word = experiment.generator.position_word
-    lines = [
-        f"| visible {word}s | continued by the process | continued by the model |",
-        "|---|---|---|",
-    ]
-    for row, key in zip(probes[:_ROWS], jr.split(jr.key(experiment.seed), _ROWS), strict=True):
-        process_key, model_key = jr.split(key)
-        truth = continue_sequence(experiment.generator, row, key=process_key, size=1, days=_DAYS)[0]
-        learned = generate(
-            model,
-            row,
-            readout=experiment.training.readout,
-            days=_DAYS,
-            temperature=temperature,
-            key=model_key,
-        )
-        cells = (_render(experiment, each) for each in (row, truth, learned))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    _draw_likeliest(experiment, model, snapshot.probes[0])
 
 
 def _draw_likeliest(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    width = experiment.generator.vocabulary.size ** (_LIKELIEST_DAYS - 1)
-    beam = beam_search(
-        model,
-        jnp.asarray(tokens),
-        readout=experiment.training.readout,
-        days=_LIKELIEST_DAYS,
-        width=min(width, _WIDEST_BEAM),
-    )
-    lines = ["| after " + _render(experiment, tokens) + " | log-probability (nats) |", "|---|---|"]
-    for days, log_prob in zip(
-        beam.continuations[:_LIKELIEST], beam.log_probs[:_LIKELIEST], strict=True
-    ):
-        number = f"{float(log_prob):.2f}".replace("-", "−")
-        lines.append(f"| {_render(experiment, days)} | {number} |")
-    st.markdown("\n".join(lines))
-    found = "" if width <= _WIDEST_BEAM else f" that a beam of {_WIDEST_BEAM:,} finds"
+    process, readout = experiment.generator, experiment.training.readout
+    width = process.vocabulary.size ** (_LIKELIEST_DAYS - 1)
+    how = {"days": _LIKELIEST_DAYS, "width": min(width, _WIDEST_BEAM)}
+    beam = beam_search(model, jnp.asarray(tokens), readout=readout, **how)
+    found = zip(beam.continuations[:_LIKELIEST], beam.log_probs[:_LIKELIEST], strict=True)
+    rows = [
+        (_render(process, days), f"{float(log_prob):.2f}".replace("-", "−"))
+        for days, log_prob in found
+    ]
+    names = (f"after {_render(process, tokens)}", "log-probability (nats)")
+    st.markdown(_as_table(names, rows))
+    in_beam = "" if width <= _WIDEST_BEAM else f" that a beam of {_WIDEST_BEAM:,} finds"
     st.caption(
         f"The {_LIKELIEST} most probable continuations of the first row by {_LIKELIEST_DAYS} "
-        f"{experiment.generator.position_word}s{found}, with the model's log-probability in nats."
+        f"{process.position_word}s{in_beam}, with the model's log-probability in nats."
     )
+
+
+def _render(process: AbstractGenerator, tokens: Any) -> str:
+    return as_text(process.vocabulary.shorten(tokens))
+
+
+def _as_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (names, ["---"] * len(names), *rows))

@@ -12,21 +12,20 @@ from attnlab.charts import Scale, distinct, lines_chart, series_table
 from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import present
 from attnlab.inspection import estimates_of, measure_label, measure_of, measures_for
-from attnlab.inspection.results import has_training_set
+from attnlab.inspection.measures import has_training_set
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.snapshot import Snapshot
-from attnlab.training.experiment import Experiment, Setup
 from attnlab.training.measure import SHARE, Estimate
 from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.train.course import course_of, missing_models, result_shown, some_of, without_gaps
+from attnlab.ui.train.course import Course, result_shown
 from attnlab.ui.train.cursor import Moment
 
-_COURSE, _SHOWN, _HEIGHT = "measures_course", "measures_shown", 260
+_SHOWN, _HEIGHT = "measures_shown", 260
 # Half the width of a 95 % interval, in standard errors.
 _INTERVAL = 1.96
-# Results by step and measure; None if a measure is not defined.
-Course = dict[int, dict[str, Estimate | None]]
+# By measure; None if it is not defined.
+Estimates = dict[str, Estimate | None]
 
 
 def training_accuracy(run: LiveRun, snapshot: Snapshot, moment: Moment) -> float | None:
@@ -70,34 +69,31 @@ def draw_measures(run: LiveRun) -> None:
         )
 
 
-def _course(experiment: Experiment) -> Course:
-    return course_of(_COURSE, experiment)
-
-
-def _missing(run: LiveRun, chosen: Sequence[str]) -> list[tuple[int, Any]]:
-    """Return the kept models of which a measure is missing; none while the run trains."""
-    snapshot = run.snapshot()
-    course = _course(snapshot.experiment)
-    known = [step for step, found in course.items() if found.keys() >= set(chosen)]
-    return missing_models(known, snapshot)
+def _course(snapshot: Snapshot, chosen: Sequence[str]) -> Course[Estimates]:
+    return Course("measures", snapshot, is_complete=lambda found: found.keys() >= set(chosen))
 
 
 def _waiting_for(run: LiveRun, chosen: Sequence[str]) -> tuple[bool, bool]:
-    return run.snapshot().active, bool(_missing(run, chosen))
+    snapshot = run.snapshot()
+    return snapshot.active, bool(_course(snapshot, chosen).missing())
 
 
 def _draw(run: LiveRun, chosen: Sequence[str]) -> None:
     snapshot, setup = run.snapshot(), present(run.setup)
-    course = _course(snapshot.experiment)
-    for step, model in some_of(_missing(run, chosen)):
-        found = course.setdefault(step, {})
-        _measure(model, setup, [name for name in chosen if name not in found], found)
+    course = _course(snapshot, chosen)
+
+    def measure(step: int, model: Any) -> Estimates:
+        found = course.results.get(step, {})
+        wanted = [name for name in chosen if name not in found]
+        estimates = estimates_of(model, setup, wanted)
+        return found | {name: estimates.get(name) for name in wanted}
+
+    course.compute_some(measure)
     if snapshot.active:
         st.caption("Measures appear when the run pauses or ends.")
-    left = _missing(run, chosen)
-    if left:
-        st.caption(f":material/hourglass_top: Measuring {len(left)} more models of this run …")
-    measured = without_gaps(course, left)
+    if left := len(course.missing()):
+        st.caption(f":material/hourglass_top: Measuring {left} more models of this run …")
+    measured = course.curve()
     defined = {name: _values(measured, name, snapshot.step) for name in chosen}
     for name in [name for name, values in defined.items() if measured and not values]:
         needs = present(measure_of(name)).needs
@@ -106,8 +102,8 @@ def _draw(run: LiveRun, chosen: Sequence[str]) -> None:
         )
     by_axis: dict[tuple[str, tuple[float, float]], list[str]] = {}
     for name in [name for name, values in defined.items() if values]:
-        measure = present(measure_of(name))
-        by_axis.setdefault((measure.unit, measure.bounds), []).append(name)
+        measure_shown = present(measure_of(name))
+        by_axis.setdefault((measure_shown.unit, measure_shown.bounds), []).append(name)
     for (unit, bounds), names in by_axis.items():
         _draw_chart({name: defined[name] for name in names}, unit, bounds)
     if by_axis:
@@ -117,15 +113,8 @@ def _draw(run: LiveRun, chosen: Sequence[str]) -> None:
         )
 
 
-def _measure(
-    model: Any, setup: Setup, names: Sequence[str], found: dict[str, Estimate | None]
-) -> None:
-    estimates = estimates_of(model, setup, names)
-    found |= {name: estimates.get(name) for name in names}
-
-
 def _values(
-    measured: list[tuple[int, dict[str, Estimate | None]]], name: str, most: int
+    measured: list[tuple[int, Estimates]], name: str, most: int
 ) -> list[tuple[int, Estimate]]:
     """Return the estimates of a measure by step, up to the step `most` of the run."""
     pairs = ((step, found.get(name)) for step, found in measured if step <= most)

@@ -1,8 +1,7 @@
 """Runs of the same settings with other seeds, and their results."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 import streamlit as st
 
@@ -11,7 +10,7 @@ from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.configuration.options import OptionError, options_of, present
 from attnlab.optimum import FEW_BELIEFS
-from attnlab.runs.library import Library, Query
+from attnlab.runs.library import Query
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_work
@@ -54,7 +53,11 @@ def draw_repeat(form: Experiment | OptionError, snapshot: Snapshot) -> None:
     if snapshot.active:
         return
     if row := row_over_seeds(snapshot.experiment):
-        st.caption(_in_words(row), width="content", help=_help(row))
+        accuracy = present(row.accuracy)
+        # Named, since ± is a standard error elsewhere on this page.
+        meaning = "" if accuracy.low == accuracy.high else f" ({LEVEL:.0%} interval)"
+        words = f"accuracy over {accuracy.n} seeds: **{interval_text(accuracy)}**{meaning}"
+        st.caption(words, width="content", help=_help(row))
     draw_button(
         f"Repeat with {SEEDS} seeds",
         "run_repeat",
@@ -73,18 +76,13 @@ def row_over_seeds(experiment: Experiment) -> Row | None:
     known: dict = session().kept.setdefault(_KNOWN, {})
     count = library.count(query)
     if known.get(query, (0, None))[0] != count:
-        known[query] = count, _row(library, query)
+        # Runs whose settings were changed during training started with others.
+        entries = library.entries(query, most=_MOST_RUNS)
+        results = [entry for entry in entries if not entry.changes]
+        several = len({result.experiment.seed for result in results}) > 1
+        rows = summarise(results, baselines=False, most=FEW_BELIEFS) if several else [None]
+        known[query] = count, rows[0]
     return known[query][1] if count > 1 else None
-
-
-def _row(library: Library, query: Query) -> Row | None:
-    entries = library.entries(query, most=_MOST_RUNS)
-    # Leave out runs whose settings were changed during training: they started with others.
-    results = [entry for entry in entries if not entry.changes]
-    if len({result.experiment.seed for result in results}) < 2:
-        return None
-    (row,) = summarise(results, baselines=False, most=FEW_BELIEFS)
-    return row
 
 
 def draw_curve_choice(experiment: Experiment) -> CurveOverSeeds | None:
@@ -121,19 +119,13 @@ def _start(form: Experiment) -> None:
         draw_toast(str(error))
         return
     st.session_state[_CURVE] = True
-    start_job(_WORK, partial(_carry_out, repeated(form), session_library().library))
+    experiments, library = repeated(form), session_library().library
 
+    def run_each() -> Iterator[int]:
+        for number, _ in enumerate(run_all(experiments, library=library, limits=limits()), 1):
+            yield number
 
-def _carry_out(experiments: Sequence[Experiment], library: Library) -> Iterator[int]:
-    for number, _ in enumerate(run_all(experiments, library=library, limits=limits()), 1):
-        yield number
-
-
-def _in_words(row: Row) -> str:
-    accuracy = present(row.accuracy)
-    # Named, since ± is a standard error elsewhere on this page.
-    meaning = "" if accuracy.low == accuracy.high else f" ({LEVEL:.0%} interval)"
-    return f"accuracy over {accuracy.n} seeds: **{interval_text(accuracy)}**{meaning}"
+    start_job(_WORK, run_each)
 
 
 def _help(row: Row) -> str:

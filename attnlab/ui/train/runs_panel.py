@@ -19,6 +19,7 @@ from attnlab.runs.storage import Run, to_bytes
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.uploads import draw_upload, take_run_file
 from attnlab.ui.core.display import draw_button, draw_download
+from attnlab.ui.core.film import draw_film_download
 from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.session import session
@@ -203,45 +204,46 @@ def draw_files(run: LiveRun) -> None:
     # Redraw the downloads when the first results arrive; nothing else does.
     draw_while(lambda: run.snapshot().preparing, lambda: _draw_downloads(run), key="take_away")
     draw_upload(
-        "Load a run",
-        key=_UPLOAD,
-        help="A file that attnlab saved. It replaces the current run.",
+        "Load a run", key=_UPLOAD, help="A file that attnlab saved. It replaces the current run."
     )
 
 
 def _draw_downloads(run: LiveRun) -> None:
-    """Draw a button for each file."""
     if run.snapshot().latest is None:
         st.caption("Start a run first: there is nothing to export yet.")
         return
     experiment = run.experiment
     parts = experiment.generator.name, experiment.model.name, f"seed{experiment.seed}"
     name = "-".join(("attnlab", *parts))
-    with st.container(horizontal=True, gap="small"):
-        draw_download(
+
+    def script() -> str:
+        return to_script(run.experiment, run.snapshot().history.changes)
+
+    files = (
+        (
             "Run",
-            f"{name}.run",
+            ".run",
             "application/octet-stream",
+            "run_save",
             lambda: to_bytes(present(run.stored())),
-            key="run_save",
-        )
-        draw_download(
+        ),
+        (
             "Losses, CSV",
-            f"{name}-loss.csv",
+            "-loss.csv",
             "text/csv",
+            "take_csv",
             lambda: to_csv(run.snapshot().history),
-            key="take_csv",
-        )
-        draw_download(
-            "Script, Python",
-            f"{name}.py",
-            "text/x-python",
-            lambda: to_script(run.experiment, run.snapshot().history.changes),
-            key="take_script",
-        )
+        ),
+        ("Script, Python", ".py", "text/x-python", "take_script", script),
+    )
+    with st.container(horizontal=True, gap="small"):
+        for label, ending, kind, key, make in files:
+            draw_download(label, f"{name}{ending}", kind, make, key=key)
+        draw_film_download(run, "take_film")
     st.caption(
         "The run file contains everything and can be loaded again. The script repeats the run "
-        "with attnlab alone and prints its results. The CSV has one row per measured step."
+        "with attnlab alone and prints its results. The CSV has one row per measured step. The "
+        "interactive page plays the run in any browser, without attnlab."
     )
 
 

@@ -11,14 +11,13 @@ from attnlab.configuration.options import OptionError
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import changes_between
 from attnlab.runs.snapshot import STATES, Snapshot
-from attnlab.training.changes import rescheduled
 from attnlab.training.experiment import Experiment
-from attnlab.training.steps import AMENDABLE
 from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.core.display import draw_button
-from attnlab.ui.core.outside import as_text, draw_toast
-from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import name_current, shelve_run
+from attnlab.ui.core.outside import as_text
+from attnlab.ui.core.session import Command, session
+from attnlab.ui.train import controller
+from attnlab.ui.train.controller import settings_differ
 
 _FASTEST = "full speed"
 # Maximum number of steps per second, by menu label.
@@ -33,92 +32,43 @@ _SPEEDS = {
 # Maximum length of the changes named on Start, whose width is fixed.
 _MOST_LETTERS = 22
 _START_WIDTH = 298
+# Colour and icon of every state.
+_BADGES = {
+    "idle": ("gray", "radio_button_unchecked"),
+    "compiling": ("gray", "hourglass_top"),
+    "running": ("violet", "play_circle"),
+    "paused": ("gray", "pause_circle"),
+    "done": ("gray", "check_circle"),
+    "failed": ("red", "error"),
+}
 
 
-def settings_differ(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
-    """Return whether the controls differ from the settings of the current run."""
-    return snapshot.state != "idle" and form != snapshot.experiment
-
-
-def apply_commands(run: LiveRun, form: Experiment | OptionError) -> None:
-    """Run the commands queued since the last rerun. Call it after drawing the controls.
-
-    The buttons' callbacks run before that, and would miss a number typed just before the click. A
-    run that has not started gets the settings of the controls.
-    """
-    run.set_speed(_SPEEDS[st.session_state.get("run_speed", _FASTEST)])
-    commands = session().commands
-    while True:
-        idle = run.snapshot().state == "idle"
-        if idle and isinstance(form, Experiment) and form != run.experiment:
-            run.reset(form)
-        if not commands:
-            return
-        _apply(commands.pop(0), run, form)
-
-
-def _apply(command: str, run: LiveRun, form: Experiment | OptionError) -> None:
-    if isinstance(form, OptionError):
-        # The current run can continue even if the controls are not valid.
-        if command not in ("reset", "amend") and run.snapshot().state != "idle":
-            getattr(run, command)()
-        return
-    if command == "amend":
-        _amend(run, form)
-        return
-    if command == "reset" or (command == "start" and form != run.experiment):
-        shelve_run(run)
-        run.reset(form)
-    if command != "reset":
-        name_current(run)
-        getattr(run, command)()
-
-
-def _amend(run: LiveRun, form: Experiment) -> None:
-    if form == run.experiment:
-        # The browser sent the click twice.
-        return
-    before, step = run.experiment.training, run.snapshot().step
-    try:
-        run.amend(form)
-    except ValueError as error:
-        draw_toast(str(error))
-    else:
-        if note := rescheduled(before, form.training, step=step):
-            draw_toast(note)
-        run.start()
-
-
-def needs_reset(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
-    """Return whether the controls differ from the run in settings that training cannot change."""
-    if isinstance(form, OptionError):
-        return True
-    kept = {name: getattr(snapshot.experiment.training, name) for name in AMENDABLE}
-    training = dataclasses.replace(form.training, **kept)
-    return dataclasses.replace(form, training=training) != snapshot.experiment
-
-
-def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
+def draw_transport(run: LiveRun, form: controller.Form, snapshot: Snapshot) -> None:
     """Draw the buttons Start, Pause, Step, Reset and New seed, and the menu of speeds."""
     state, broken = snapshot.state, isinstance(form, OptionError)
-    ended = state in ("done", "failed")
+    ended, blocked = state in ("done", "failed"), broken and state == "idle"
     differs = settings_differ(form, snapshot) and not broken
+    label = "Continue" if state == "paused" else "Start"
+    if differs and isinstance(form, Experiment):
+        # The changed setting, or the number of changes.
+        changes = changes_between(snapshot.experiment, form)
+        words = str(changes[0]) if len(changes) == 1 else f"{len(changes)} settings"
+        words = changes[0].label if len(words) > _MOST_LETTERS else words
+        label = f"Train with changes: {as_text(words)}"
     # Without help texts: Streamlit draws a button with help twice, for mouse and touch.
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="transport"):
         _button(
-            _start_label(form, snapshot)
-            if differs and isinstance(form, Experiment)
-            else ("Continue" if state == "paused" else "Start"),
-            "start",
+            label,
+            controller.start,
             "play_arrow",
             "s",
-            disabled=not differs and (ended or snapshot.active or (broken and state == "idle")),
+            disabled=not differs and (ended or snapshot.active or blocked),
             type="primary" if differs or not ended else "secondary",
             width=_START_WIDTH,
         )
-        _button("Pause", "pause", "pause", "p", disabled=not snapshot.active)
-        _button("Step", "step", "skip_next", "n", disabled=ended or (broken and state == "idle"))
-        _button("Reset", "reset", "replay", "b", disabled=broken)
+        _button("Pause", controller.pause, "pause", "p", disabled=not snapshot.active)
+        _button("Step", controller.step, "skip_next", "n", disabled=ended or blocked)
+        _button("Reset", controller.reset, "replay", "b", disabled=broken)
         draw_button("New seed", "run_new_seed", "casino", _draw_seed, shortcut="d", disabled=broken)
         st.selectbox(
             "speed",
@@ -126,26 +76,19 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             key="run_speed",
             persist_state="session",
             label_visibility="collapsed",
-            on_change=lambda: run.set_speed(_SPEEDS[st.session_state["run_speed"]]),
+            on_change=lambda: set_speed(run),
             width=124,
         )
 
 
-def _button(label: str, name: str, icon: str, shortcut: str, **more: Any) -> None:
-    draw_button(label, f"run_{name}", icon, _queue, name, shortcut=shortcut, **more)
+def set_speed(run: LiveRun) -> None:
+    """Set the run's speed to that of the menu."""
+    run.set_speed(_SPEEDS[st.session_state.get("run_speed", _FASTEST)])
 
 
-def _start_label(form: Experiment, snapshot: Snapshot) -> str:
-    """Return the label of Start, with the changed setting or the number of changes."""
-    changes = changes_between(snapshot.experiment, form)
-    words = str(changes[0]) if len(changes) == 1 else f"{len(changes)} settings"
-    if len(words) > _MOST_LETTERS:
-        words = changes[0].label
-    return f"Train with changes: {as_text(words)}"
-
-
-def _queue(command: str) -> None:
-    session().commands.append(command)
+def _button(label: str, command: Command, icon: str, shortcut: str, **more: Any) -> None:
+    key = f"run_{command.__name__}"
+    draw_button(label, key, icon, controller.queue, command, shortcut=shortcut, **more)
 
 
 def _draw_seed() -> None:
@@ -153,28 +96,29 @@ def _draw_seed() -> None:
     if isinstance(form, Experiment):
         # Not reproducible by design; the run with this seed is reproducible.
         fill_form(dataclasses.replace(form, seed=random.SystemRandom().randrange(10_000)))
-        _queue("reset")
+        controller.queue(controller.reset)
 
 
-def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
+def draw_amend(form: controller.Form, snapshot: Snapshot) -> bool:
     """Draw the button that applies changed settings, if no reset is needed for them.
 
     Return whether it is drawn.
     """
-    if not settings_differ(form, snapshot) or needs_reset(form, snapshot):
+    if not settings_differ(form, snapshot) or controller.needs_reset(form, snapshot):
         # Drop a click that the browser sent twice: it must not apply later changes.
         commands = session().commands
-        commands[:] = [command for command in commands if command != "amend"]
+        commands[:] = [command for command in commands if command is not controller.amend]
         return False
     if snapshot.state not in ("running", "paused", "done"):
         return False
-    if draw_button("Apply and continue", "run_amend", "edit", _queue, "amend"):
+    queue, amend = controller.queue, controller.amend
+    if draw_button("Apply and continue", "run_amend", "edit", queue, amend):
         # Commands are only run with the whole page, and this button is in a fragment.
         st.rerun()
     return True
 
 
-def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[str, str]:
+def whose_figures(form: controller.Form, snapshot: Snapshot) -> tuple[str, str]:
     """Return labels of the run and of the controls, made of the first setting that differs.
 
     Without a difference both are "".
@@ -208,7 +152,9 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
         f"`{word} {step:0{width},}` of {total:,}",
     ]
     if snapshot.state == "running" and snapshot.seconds_left is not None:
-        parts.append(f"{_two_digits(snapshot.steps_per_second)} steps/s")
+        # Two significant digits.
+        speed = float(f"{snapshot.steps_per_second:.2g}")
+        parts.append(f"{speed:,.0f} steps/s" if speed >= 10 else f"{speed:.2g} steps/s")
         parts.append(f"{show_duration(snapshot.seconds_left)} left")
     elif snapshot.state == "compiling":
         parts.append(snapshot.message or STATES["compiling"])
@@ -218,19 +164,3 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
         parts.append(snapshot.message)
     with st.container(key="run_status", width="content"):
         st.markdown(" · ".join(parts))
-
-
-# Colour and icon of every state.
-_BADGES = {
-    "idle": ("gray", "radio_button_unchecked"),
-    "compiling": ("gray", "hourglass_top"),
-    "running": ("violet", "play_circle"),
-    "paused": ("gray", "pause_circle"),
-    "done": ("gray", "check_circle"),
-    "failed": ("red", "error"),
-}
-
-
-def _two_digits(value: float) -> str:
-    """Return a speed with two significant digits."""
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"

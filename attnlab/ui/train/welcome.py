@@ -6,12 +6,13 @@ import streamlit as st
 
 from attnlab.runs.library import LibraryError
 from attnlab.training.presets import FIRST_PRESET, PRESETS, START_PRESETS, Preset
+from attnlab.ui.controls.address import go_to
 from attnlab.ui.controls.form_state import fill_form, read_form
-from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.core.display import PAGES, draw_button
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_library, session_run
+from attnlab.ui.train.controller import queue, start
 
 # The start cards with their icons, and the page of a card that is not for Train. Start starts the
 # first preset.
@@ -20,8 +21,8 @@ _PAGES = {"cards-encoder-decoder": PAGES / "sequence_to_sequence.py"}
 _CHOSEN = "welcome"
 
 
-def draw_welcome() -> bool:
-    """Draw what a new visitor does first; return whether it is drawn.
+def draw_welcome() -> None:
+    """Draw what a new visitor does first; nothing for others.
 
     A new visitor has no run yet, came without a link, and changed no setting.
     """
@@ -31,16 +32,12 @@ def draw_welcome() -> bool:
         # The whole page starts the run, and the button is in a fragment.
         st.rerun()
     if not _is_new_visitor():
-        return False
-    with st.container(gap="xsmall", key="welcome"):
-        st.markdown(
-            "**New here? Press Start above** to watch heads find the days that matter.  \n"
-            "Or try another experiment:"
-        )
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
+        st.markdown("**New here? Press Start.** Or try:", width="content")
         for name, icon in _ICONS.items():
             title = START_PRESETS[name].title
-            draw_button(title, f"welcome_{name}", icon, _choose, name, width="stretch")
-    return True
+            draw_button(title, f"welcome_{name}", icon, _choose, name, type="tertiary")
 
 
 def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
@@ -66,5 +63,5 @@ def _is_new_visitor() -> bool:
 
 def _choose(preset: str) -> None:
     fill_form(PRESETS[preset].experiment)
-    session().commands.append("start")
+    queue(start)
     session().kept[_CHOSEN] = preset

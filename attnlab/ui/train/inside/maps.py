@@ -1,23 +1,18 @@
 """Views that are maps of query against key: attention, influence, convolution kernels."""
 
+import itertools
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from attnlab import charts
+from attnlab.charts import Drawing, HeadPicture, heads_chart, overview_chart
 from attnlab.configuration.number_text import show_percent
 from attnlab.models import KERNELS, AttentionMap
 from attnlab.models.inside import head_name, heads_of, map_name
 from attnlab.ui.core.glossary import link_to
-from attnlab.ui.train.inside.shown import (
-    ALL_HEADS,
-    InsideView,
-    Shown,
-)
+from attnlab.ui.train.inside.shown import ALL_HEADS, InsideView, Shown
 
-_ATTENTION = "share of attention"
 _NAMES = " L2 H3 is the third head of the second layer."
 _CHIPS = " Click heads to show only those."
 # With more cells, heads are drawn as images, since browsers draw single cells slowly. The limits
@@ -27,87 +22,78 @@ _MOST_CELLS, _MOST_ALONE = 2_400, 4_096
 _MOST_COLUMNS = 8
 
 
-def _maps(
+def _draw_maps(
     shown: Shown,
-    patterns: np.ndarray,
-    mask: np.ndarray,
-    words: charts.MapWords,
+    lines: Sequence[Sequence[HeadPicture]],
+    cell: str,
+    key: str,
     *,
-    heads: Sequence[int],
     marked: bool = True,
-    trained: bool | tuple[bool, ...] | None = None,
-    **look: Any,
-) -> charts.Drawing:
-    if _are_many(int(mask.sum()), len(heads)):
-        named = zip(heads, words.names, strict=True)
-        line = [charts.HeadPicture(name, patterns[head], mask) for head, name in named]
-        return _pictures(shown, [line], words.cell, **look)
-    trained = not shown.is_untrained if trained is None else trained
-    rows = {"words": words, "read": shown.read, "symbols": shown.symbols}
-    return charts.heads_chart(
-        charts.heads_table(patterns, mask, heads=heads, trained=trained, **rows),
-        charts.informative_table(shown.informative if marked else (), len(heads)),
-        shape=mask.shape,
-        **rows,
-        **look,
+    trained: bool | Sequence[bool] = True,
+    height: int,
+) -> Drawing:
+    """Return the maps cell by cell or, if they have too many cells, as lines of images."""
+    maps = [each for line in lines for each in line]
+    if _are_many(maps):
+        return overview_chart(lines, cell=cell, dark=shown.dark, height=height)
+    return heads_chart(
+        maps,
+        cell=cell,
+        key=key,
+        trained=trained,
+        read=shown.read,
+        informative=shown.informative if marked else (),
+        symbols=shown.symbols,
+        height=height,
     )
 
 
-def _lines(shown: Shown) -> list[list[tuple[int, int]]]:
-    """Return the heads to draw, line by line, as (index of the map, index of the head)."""
+def _are_many(maps: Sequence[HeadPicture]) -> bool:
+    cells = sum(int(each.unmasked.sum()) for each in maps)
+    return cells > (_MOST_CELLS if len(maps) > 1 else _MOST_ALONE)
+
+
+def _heads(shown: Shown) -> Sequence[tuple[int, int]]:
+    """Return the heads to draw, as (index of the map, index of the head)."""
     if shown.choice.view == ALL_HEADS:
-        places = range(len(shown.trace.attention))
-        return [[head for head in heads_of(shown.trace) if head[0] == place] for place in places]
+        return heads_of(shown.trace)
     place = min(shown.choice.place, len(shown.trace.attention) - 1)
     count = len(shown.trace.attention[place].pattern)
-    heads = [(place, head) for head in shown.choice.heads if head < count] or [(place, 0)]
-    return [heads[first : first + _MOST_COLUMNS] for first in range(0, len(heads), _MOST_COLUMNS)]
+    return [(place, head) for head in shown.choice.heads if head < count] or [(place, 0)]
 
 
 def _as_pictures(shown: Shown) -> bool:
     """Return whether the heads have too many cells to draw each cell separately."""
-    heads = [head for line in _lines(shown) for head in line]
-    cells = sum(int(shown.trace.attention[place].mask.sum()) for place, _ in heads)
-    return _are_many(cells, len(heads))
+    attention = shown.trace.attention
+    return _are_many([head_picture(attention[place], head) for place, head in _heads(shown)])
 
 
-def _are_many(cells: int, heads: int) -> bool:
-    return cells > (_MOST_CELLS if heads > 1 else _MOST_ALONE)
-
-
-def _pictures(
-    shown: Shown, lines: Sequence[Sequence[charts.HeadPicture]], cell: str, **look: Any
-) -> charts.Drawing:
-    shape = {"lines": len(lines), "columns": max(map(len, lines))}
-    table = charts.overview_table(lines, dark=shown.dark)
-    return charts.overview_chart(table, texts=False, cell=cell, **shape, **look)
-
-
-def _attention_drawing(shown: Shown, **look: Any) -> charts.Drawing:
-    attention, lines = shown.trace.attention, _lines(shown)
-    if _as_pictures(shown):
-        pictures = [
-            [head_picture(attention[place], head) for place, head in line] for line in lines
+def _attention_chart(shown: Shown, height: int) -> Drawing:
+    attention, heads = shown.trace.attention, _heads(shown)
+    maps = [head_picture(attention[place], head) for place, head in heads]
+    if shown.choice.view == ALL_HEADS:
+        layers = itertools.groupby(range(len(maps)), lambda at: heads[at][0])
+        lines = [[maps[at] for at in places] for _, places in layers]
+    else:
+        if not _are_many(maps):
+            named = zip(maps, heads, strict=True)
+            maps = [each._replace(name=f"head {head + 1}") for each, (_, head) in named]
+        lines = [
+            maps[first : first + _MOST_COLUMNS] for first in range(0, len(maps), _MOST_COLUMNS)
         ]
-        return _pictures(shown, pictures, _ATTENTION, **look)
-    heads = [head for line in lines for head in line]
-    found = attention[heads[0][0]]
-    names = tuple(
-        head_name(attention[place], head) if shown.choice.view == ALL_HEADS else f"head {head + 1}"
-        for place, head in heads
-    )
-    patterns = np.stack([attention[place].pattern[head] for place, head in heads])
-    words = charts.MapWords(names, _ATTENTION, f"{shown.word} attended to")
     # All rows of earlier layers are trained, since the last layer reads their output.
     last = len(attention) - 1
     trained = tuple(place < last or not shown.is_untrained for place, _ in heads)
-    look |= {"marked": found.kind == "self", "trained": trained}
-    return _maps(shown, patterns, found.mask, words, heads=range(len(heads)), **look)
+    marked = attention[heads[0][0]].kind == "self"
+    key = f"{shown.word} attended to"
+    return _draw_maps(
+        shown, lines, "share of attention", key, marked=marked, trained=trained, height=height
+    )
 
 
-def head_picture(found: AttentionMap, head: int) -> charts.HeadPicture:
+def head_picture(found: AttentionMap, head: int) -> HeadPicture:
     """Return a head's pattern and short name, to be drawn as an image."""
-    return charts.HeadPicture(head_name(found, head), found.pattern[head], found.mask)
+    return HeadPicture(head_name(found, head), found.pattern[head], found.mask)
 
 
 def _attention_title(shown: Shown) -> str:
@@ -151,17 +137,18 @@ def _all_heads_title(shown: Shown) -> str:
     return f"Attention patterns of all {heads} heads of {layers} layers"
 
 
-def _influence_drawing(shown: Shown, **look: Any) -> charts.Drawing:
+def _influence_chart(shown: Shown, height: int) -> Drawing:
     found, length = shown.influence.mean, shown.length
-    trained = not shown.is_untrained or len(found) < length
-    full, mask = np.zeros((1, length, length)), np.zeros((length, length), dtype=bool)
-    if len(found) == length:
-        full[0] = found
+    pattern, mask = np.zeros((length, length)), np.zeros((length, length), dtype=bool)
+    is_whole = len(found) == length
+    if is_whole:
+        pattern[:] = found
         mask[:] = np.tri(length) if shown.snapshot.experiment.model.causal else 1
     else:
-        full[0, shown.read], mask[shown.read] = found[-1], True
-    words = charts.MapWords(("influence",), "total variation", f"{shown.word} changed")
-    return _maps(shown, full, mask, words, heads=(0,), trained=trained, **look)
+        pattern[shown.read], mask[shown.read] = found[-1], True
+    trained = not shown.is_untrained or not is_whole
+    lines, key = [[HeadPicture("influence", pattern, mask)]], f"{shown.word} changed"
+    return _draw_maps(shown, lines, "total variation", key, trained=trained, height=height)
 
 
 def _influence_numbers(shown: Shown) -> str:
@@ -185,12 +172,12 @@ def _influence_how(shown: Shown) -> str:
     return how
 
 
-def _kernels_drawing(shown: Shown, **look: Any) -> charts.Drawing:
-    kernels, mask = shown.trace.values[KERNELS], np.tri(shown.length, dtype=bool)
-    heads = range(len(kernels))
-    names = tuple(f"layer {layer + 1}" for layer in heads)
-    words = charts.MapWords(names, "share of the kernel", f"{shown.word} read")
-    return _maps(shown, kernels, mask, words, heads=heads, marked=False, trained=True, **look)
+def _kernels_chart(shown: Shown, height: int) -> Drawing:
+    mask = np.tri(shown.length, dtype=bool)
+    kernels = enumerate(shown.trace.values[KERNELS], 1)
+    lines = [[HeadPicture(f"layer {layer}", kernel, mask) for layer, kernel in kernels]]
+    key = f"{shown.word} read"
+    return _draw_maps(shown, lines, "share of the kernel", key, marked=False, height=height)
 
 
 def _kernels_how(shown: Shown) -> str:
@@ -206,27 +193,27 @@ MAP_VIEWS = MappingProxyType(
         "attention": InsideView(
             lambda inside: bool(inside.trace.attention),
             _attention_title,
-            _attention_drawing,
+            _attention_chart,
             _attention_how,
             _attention_numbers,
         ),
         ALL_HEADS: InsideView(
             lambda inside: len(inside.trace.attention) > 1,
             _all_heads_title,
-            _attention_drawing,
+            _attention_chart,
             _attention_how,
         ),
         "influence": InsideView(
             lambda inside: inside.influence is not None,
             lambda shown: f"Influence of each {shown.word} on the prediction",
-            _influence_drawing,
+            _influence_chart,
             _influence_how,
             _influence_numbers,
         ),
         "kernels": InsideView(
             lambda inside: KERNELS in inside.trace.values,
             lambda shown: "Kernels by distance",
-            _kernels_drawing,
+            _kernels_chart,
             _kernels_how,
         ),
     }

@@ -3,9 +3,11 @@
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import present
+from attnlab.film.sequence import final_sources
 from attnlab.generators import as_task
 from attnlab.inspection import depends_on
 from attnlab.inspection.targets import on_true_alignment
@@ -13,19 +15,13 @@ from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import map_name, mean_trace, trace_of
 from attnlab.optimum import token_marginals
 from attnlab.runs.snapshot import Snapshot
-from attnlab.ui.core.display import INSIDE_HEIGHT
+from attnlab.ui.core.display import INSIDE_HEIGHT, on_dark
 from attnlab.ui.core.figures import figure
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.session import session
 from attnlab.ui.train.inside.maps import MAP_VIEWS
 from attnlab.ui.train.inside.other_views import ALIGNMENT_VIEW, VALUE_VIEWS, cross_maps
-from attnlab.ui.train.inside.shown import (
-    ALIGNMENT,
-    MEAN,
-    Influence,
-    Inside,
-    Shown,
-)
+from attnlab.ui.train.inside.shown import ALIGNMENT, MEAN, Choice, Influence, Inside, Shown
 
 # In the order of the menu.
 VIEWS = MappingProxyType({ALIGNMENT: ALIGNMENT_VIEW, **MAP_VIEWS, **VALUE_VIEWS})
@@ -36,27 +32,26 @@ _NAMED_IN_FULL = 4
 _SEQUENCES, _LONG_SEQUENCES, _LONG, _VERY_LONG = 32, 4, 24, 64
 
 
-def draw_sequence_choice(snapshot: Snapshot) -> int | str:
+def draw_sequence_choice(snapshot: Snapshot, key: str = "probe", *, has_mean: bool = False) -> Any:
     """Draw the menu of probe sequences; return the chosen index, or `MEAN` for their mean."""
     process, probes = snapshot.experiment.generator, present(snapshot.probes)
-    count = len(probes)
-    vocabulary, is_task = process.vocabulary, process.writes_target
+    count, vocabulary = len(probes), process.vocabulary
 
     def name(choice: int | str) -> str:
         if choice == MEAN:
             return f"mean of {count} sequences"
         return f"{int(choice) + 1}: {vocabulary.shorten(probes[int(choice)])}"
 
+    means = [MEAN] if has_mean else []
     return st.selectbox(
         "sequence",
-        [MEAN, *range(count)],
+        [*means, *range(count)],
         format_func=name,
         # A task starts with one sequence, since a mean over different alignments is blurred.
-        index=int(is_task),
-        key="task_probe" if is_task else "probe",
+        index=len(means) if process.writes_target else 0,
+        key=f"task_{key}" if process.writes_target else key,
         persist_state="session",
-        label_visibility="collapsed",
-        width=215,
+        width=235,
         help="The sequence read by the model. These sequences stay the same during training, so "
         "changes come from the model.",
     )
@@ -156,27 +151,38 @@ def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> 
 
 def views_of(inside: Inside) -> tuple[str, ...]:
     """Return the names of the views that apply to a model, the default view first."""
-    return tuple(name for name, view in VIEWS.items() if view.holds(inside))
+    return tuple(name for name, view in VIEWS.items() if view.applies(inside))
 
 
-def draw_preparing() -> None:
-    """Draw a message in place of the chart, which is as wide as the last one."""
-    with _frame():
-        st.caption(":material/hourglass_top: Preparing the run …")
-
-
-def _frame() -> Any:
-    # The loss is beside a single map.
-    return st.container(key="single_map" if session().single_map else "maps")
-
-
-def draw_inside(shown: Shown) -> str:
-    """Draw the chosen view; return how to read its chart."""
-    with _frame(), st.container(key="chart_attention"):
-        if shown.choice.view not in views_of(shown.inside):
+@panel("Other views of the model", key="views", icon="grid_view")
+def draw_views(
+    snapshot: Snapshot,
+    model: AbstractModel,
+    informative: np.ndarray | None,
+    at_rest: bool,
+) -> None:
+    """Draw one view of the model, of one sequence or of the mean over all probe sequences."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        sequence = draw_sequence_choice(snapshot, "views_probe", has_mean=True)
+        inside = inside_of(model, snapshot, sequence)
+        choice = Choice(sequence, *draw_inside_choice(inside))
+    marked = _marked(snapshot, choice, informative)
+    shown = Shown(snapshot, inside, choice, marked, at_rest, on_dark())
+    with st.container(key="inside"), st.container(key="chart_attention"):
+        if choice.view not in views_of(inside):
             st.caption(":material/hourglass_top: Computing …")
-            return ""
-        view = VIEWS[shown.choice.view]
-        drawing = view.drawing(shown, height=INSIDE_HEIGHT)
-        draw_chart(drawing, name=view.title(shown), alt=view.alternative(shown), fills=True)
-        return view.how(shown)
+            return
+        view = VIEWS[choice.view]
+        chart, alt = view.chart(shown, INSIDE_HEIGHT), view.alternative(shown)
+        draw_chart(chart, name=view.title(shown), alt=alt, fills=True)
+    st.caption(view.how(shown))
+
+
+def _marked(snapshot: Snapshot, choice: Choice, informative: np.ndarray | None) -> tuple[int, ...]:
+    """Return the positions, from 1, that the final prediction in the shown maps depends on."""
+    if choice.sequence != MEAN:
+        tokens = tuple(map(int, present(snapshot.probes)[int(choice.sequence)]))
+        sources = final_sources(snapshot.experiment.generator, tokens)
+        if sources is not None:
+            return sources
+    return () if informative is None else tuple(map(int, np.flatnonzero(informative) + 1))

@@ -124,11 +124,14 @@ class Shown(NamedTuple):
 
 
 class InsideView(NamedTuple):
-    """A view: whether it applies, its title and chart, how to read it, and its main numbers."""
+    """A view: whether it applies, its title, its chart, how to read it, and its main numbers.
 
-    holds: Callable[[Inside], bool]
+    The chart has a height in pixels.
+    """
+
+    applies: Callable[[Inside], bool]
     title: Callable[[Shown], str]
-    drawing: Callable[..., Drawing]
+    chart: Callable[[Shown, int], Drawing]
     how: Callable[[Shown], str]
     numbers: Callable[[Shown], str] = lambda shown: ""
 

@@ -1,0 +1,31 @@
+"""The film of a run: its loss, attention and predictions step by step, as one interactive page."""
+
+from attnlab.film.frames import MOST_MEASURED as MOST_MEASURED
+from attnlab.film.frames import Film as Film
+from attnlab.film.frames import Frame as Frame
+from attnlab.film.frames import Scene as Scene
+from attnlab.film.frames import film_of as film_of
+from attnlab.film.frames import scene_of as scene_of
+from attnlab.film.frames import some as some
+from attnlab.film.page import Words as Words
+from attnlab.film.page import film_page as film_page
+from attnlab.film.page import page_of as page_of
+from attnlab.film.page import player as player
+from attnlab.film.page import words_of as words_of
+from attnlab.film.player_data import curve_data as curve_data
+from attnlab.film.player_data import curves_of as curves_of
+from attnlab.film.player_data import film_data as film_data
+from attnlab.film.player_data import frame_data as frame_data
+from attnlab.film.player_data import level_data as level_data
+from attnlab.film.player_data import scale_in_words as scale_in_words
+from attnlab.film.player_data import scene_data as scene_data
+from attnlab.film.player_data import shipped_film as shipped_film
+from attnlab.film.player_data import shipped_films as shipped_films
+from attnlab.film.player_data import subject_data as subject_data
+from attnlab.film.player_data import test_of as test_of
+from attnlab.film.subject import NOUNS as NOUNS
+from attnlab.film.subject import BeliefChoice as BeliefChoice
+from attnlab.film.subject import Probed as Probed
+from attnlab.film.subject import Subject as Subject
+from attnlab.film.subject import probed_outputs as probed_outputs
+from attnlab.film.subject import subject_of as subject_of

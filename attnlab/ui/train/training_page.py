@@ -1,0 +1,306 @@
+"""A page that trains a run: controls, buttons, live charts, and panels below.
+
+The order on screen is fixed: elements that come and go are below the charts.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from attnlab.configuration.options import OptionError, present
+from attnlab.film.sequence import final_sources
+from attnlab.inspection import in_words
+from attnlab.inspection.advice import Advice, advice_for
+from attnlab.inspection.what_happened import happened_in
+from attnlab.live.live_run import LiveRun
+from attnlab.models.inside import mean_trace
+from attnlab.optimum import baselines_of, dependence, informative_positions
+from attnlab.runs.script import to_script
+from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import Experiment
+from attnlab.ui.controls.form import draw_form, draw_form_problem
+from attnlab.ui.controls.form_state import fill_form, read_form
+from attnlab.ui.controls.lesson_controls import open_lesson
+from attnlab.ui.controls.share_panel import draw_link_panel
+from attnlab.ui.core.display import draw_button
+from attnlab.ui.core.example_run import draw_example_note, readable_example_run
+from attnlab.ui.core.figures import figure
+from attnlab.ui.core.fragments import draw_in_code, draw_while
+from attnlab.ui.core.outside import as_message, draw_error
+from attnlab.ui.core.session import session
+from attnlab.ui.core.session_library import session_run
+from attnlab.ui.library.opening import (
+    draw_continue_offer,
+    draw_library_problem,
+    open_finished_run,
+    show_save_problem,
+)
+from attnlab.ui.train import cursor, figures_panel, loss_panel, transport
+from attnlab.ui.train.controller import Form, queue, run_commands, start
+from attnlab.ui.train.film_panel import draw_film, draw_shipped_film, film_of_page, has_shipped_film
+from attnlab.ui.train.film_subject import measure_some, not_measured, subject_of_film
+from attnlab.ui.train.inside import panel
+from attnlab.ui.train.measures_panel import training_accuracy
+from attnlab.ui.train.repeat import draw_repeat, repeat_progress
+from attnlab.ui.train.runs_panel import draw_files, draw_runs, follow_run_file
+from attnlab.ui.train.welcome import draw_welcome
+
+_QUESTION = "Can the model discover this rule from examples?"
+
+
+class Bench(NamedTuple):
+    """The session's run, the experiment that the controls describe, and the run's shown state."""
+
+    run: LiveRun
+    form: Form
+    snapshot: Snapshot
+
+
+def draw_bench(
+    title: str,
+    *,
+    about: str = "",
+    draw_first: Callable[[Bench], None] | None = None,
+    example: str = "",
+) -> Bench:
+    """Draw controls, buttons and everything that changes while the run trains.
+
+    With `about`, title and text are above the buttons; without it, the title is beside them. With
+    `draw_first`, its content is between the buttons and the live charts. Until the session has a
+    run, the example run of that name is shown, if it is of the selected process.
+    """
+    run = session_run()
+    follow_run_file(run)
+    if open_finished_run(run, read_form()):
+        # Resuming sets controls, which must come before any is drawn.
+        st.rerun()
+    with st.sidebar:
+        form = draw_form()
+    transport.set_speed(run)
+    run_commands(run, form)
+    snapshot = run.snapshot()
+    bench = Bench(run, form, snapshot)
+    if about:
+        with st.container(gap="small", key="heading"):
+            st.title(title, anchor=False)
+            st.caption(about)
+    key = "buttons" if about else "bar"
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=key):
+        if not about:
+            st.title(title, anchor=False, width="content")
+        transport.draw_transport(run, form, snapshot)
+    # Permanent containers, so that notices that come and go do not move the fragments after them.
+    notices, live = st.container(), st.container()
+    with notices:
+        if isinstance(form, OptionError):
+            draw_form_problem(form)
+        draw_library_problem()
+        # The example run is shown if it is of the same process.
+        is_new = snapshot.state == "idle" and not session().runs_shelved
+        shown = readable_example_run(example) if example and is_new else None
+        if shown is not None and shown.experiment.generator == run.experiment.generator:
+            draw_example_note(shown, "Start")
+            bench = Bench(shown, form, shown.snapshot())
+    with live:
+        if draw_first is not None:
+            draw_first(bench)
+        _draw_live(bench.run, form, bench.snapshot)
+    return bench
+
+
+def draw_bench_foot(bench: Bench) -> None:
+    """Draw the panels of past runs, link, files and script."""
+    draw_runs(bench.run)
+    draw_link_panel(bench.form)
+    draw_files(bench.run)
+    draw_in_code(
+        to_script(bench.run.experiment, bench.snapshot.history.changes),
+        lead="This script repeats the run above and prints its test results:",
+    )
+
+
+def _draw_live(run: LiveRun, form: Form, snapshot: Snapshot) -> None:
+    """Draw everything that changes, four times a second while the run trains.
+
+    `snapshot` is the state that the buttons show. If the run has ended since, the page is rerun.
+    """
+
+    def moves(now: Snapshot) -> tuple[bool, bool]:
+        return now.active and not now.in_queue, bool(not_measured(now))
+
+    def turn(now: Snapshot) -> str:
+        return now.message if now.in_queue else ""
+
+    draw_while(
+        lambda: moves(run.snapshot()),
+        lambda: _draw(run, form),
+        key=cursor.LIVE,
+        seconds=0.25,
+        waited=moves(snapshot),
+    )
+    # Nothing else changes while the run waits, and many pages may wait for the same run.
+    draw_while(
+        lambda: turn(run.snapshot()), lambda: None, key="turn", seconds=1.0, waited=turn(snapshot)
+    )
+    # Rerun the whole page after each repeated run, since the table of runs shows the results too.
+    draw_while(repeat_progress, lambda: None, key="repeated", waited=repeat_progress())
+
+
+def _draw(run: LiveRun, form: Form) -> None:
+    snapshot = run.snapshot()
+    show_save_problem()
+    # Always drawn, with height zero, so that nothing below moves.
+    building = st.container(key="building")
+    seen = snapshot
+    if not has_shipped_film(snapshot):
+        with building, st.spinner("Building the untrained model …"):
+            seen = cursor.with_starting_point(snapshot)
+    moment = None if seen.latest is None else cursor.shown_moment(seen)
+    informative = _informative(snapshot.experiment)
+    with st.container(gap="xxsmall"):
+        rule = snapshot.experiment.generator.rule_in_words(snapshot.experiment.length)
+        with st.container(key="task"):
+            st.markdown(f"{rule} **{_QUESTION}**")
+        _draw_state(run, form, snapshot, moment)
+        draw_welcome()
+        # Containers first: what they hold depends on the controls below.
+        picture, sentence = st.container(key="picture"), st.container(key="what_happened")
+    with sentence:
+        # Without valid settings, the error beside the buttons says what to do.
+        if isinstance(form, Experiment) or snapshot.state != "idle":
+            _draw_words(form, snapshot, seen, moment, informative)
+    if has_shipped_film(snapshot):
+        # Alone in its place, as the film of the run is, so that the one replaces the other.
+        with picture:
+            learned = draw_shipped_film(snapshot)
+        sentence.markdown(f":material/history_edu: {learned}")
+        return
+    if moment is None:
+        with picture:
+            st.caption(":material/hourglass_top: Preparing the run …")
+        return
+    with st.container(gap="small"):
+        if walk := loss_panel.walk_of(run, seen, moment.evaluation):
+            with st.container(key="walk"):
+                st.markdown(walk[0], help=walk[1])
+        figures_panel.draw_findings(form)
+        figures_panel.draw_figures(seen, moment.evaluation, training_accuracy(run, seen, moment))
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+            sequence = panel.draw_sequence_choice(seen)
+            choice = loss_panel.draw_loss_choice(run, seen)
+        past = [each for each in session().past_runs if each.experiment != seen.experiment]
+        places = () if informative is None else np.flatnonzero(informative) + 1
+        with building, st.spinner("Computing the film …"):
+            film = film_of_page(seen, sequence, tuple(map(int, places)))
+            film |= subject_of_film(seen)
+        with picture:
+            draw_film(film | loss_panel.loss_data(seen, choice, past))
+        at_rest = moment.is_now and not snapshot.active
+        panel.draw_views(seen, moment.model, informative, at_rest)
+    # Last, so that the page shows all else while it goes on.
+    measure_some(seen)
+
+
+def _draw_state(run: LiveRun, form: Form, snapshot: Snapshot, moment: cursor.Moment | None) -> None:
+    """Draw the run's state, beside what the settings of the controls allow, and other seeds."""
+    own, chosen = transport.whose_figures(form, snapshot)
+    line = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
+    with st.container(**line, key="state"):
+        transport.draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
+        if not transport.draw_amend(form, snapshot):
+            with st.container(**line, key="best", width="content"):
+                if own:
+                    st.markdown(f":gray-badge[{own}]", width="content")
+                is_started = snapshot.state != "idle" and not chosen
+                figures_panel.draw_prospect(form, chosen, is_started=is_started)
+        draw_continue_offer(run)
+        with st.container(**line, key="seeds", width="content"):
+            draw_repeat(form, snapshot)
+
+
+def _informative(experiment: Experiment) -> np.ndarray | None:
+    process, length = experiment.generator, experiment.length
+    if final_sources(process, (0,) * length) is not None:
+        # Each sequence has its own sources, so no position matters in all of them.
+        return np.zeros(length, bool)
+    true = figure(dependence, process, length)
+    return None if true is None else informative_positions(true)
+
+
+def _draw_words(
+    form: Form,
+    snapshot: Snapshot,
+    seen: Snapshot,
+    moment: cursor.Moment | None,
+    informative: np.ndarray | None,
+) -> None:
+    """Draw the run's error, instructions, or one sentence about what the run has learned."""
+    if snapshot.state == "failed":
+        draw_error(snapshot.message)
+        return
+    if snapshot.latest is None or snapshot.state == "idle":
+        # Above the film that comes with attnlab, and above an example, stands what to do.
+        if snapshot.state not in ("idle", "loading") or not has_shipped_film(snapshot):
+            st.markdown(_instructions(snapshot))
+        return
+    experiment = seen.experiment
+    rungs = figure(baselines_of, experiment.generator, experiment.length)
+    if moment is None or rungs is None or informative is None:
+        return
+    tests = [test for test in seen.history.tests if test[0] < moment.step]
+    happened = happened_in(
+        experiment,
+        [*tests, (moment.step, moment.evaluation)],
+        rungs,
+        informative=informative,
+        trace=mean_trace(moment.model, present(seen.probes)),
+        losses=seen.history.losses,
+    )
+    # Advice would replace settings that the user has changed since.
+    has_hints = open_lesson().has_hints
+    advice = advice_for(experiment, happened) if has_hints and form == experiment else None
+    words = in_words(
+        happened,
+        experiment.model,
+        learning_rate=experiment.training.learning_rate,
+        word=experiment.generator.position_word,
+        remedy=advice.reason if advice else "",
+        has_hints=has_hints,
+    )
+    line = {"horizontal": True, "vertical_alignment": "top", "gap": "small"}
+    with st.container(**line, key="words_and_advice"):
+        st.markdown(f":material/history_edu: {as_message(words)}")
+        if advice and draw_button(
+            advice.action, "advice", "lightbulb", _follow, advice, type="primary"
+        ):
+            # The whole page starts the run, and this button is in a fragment.
+            st.rerun()
+
+
+def _follow(advice: Advice) -> None:
+    session().run_names.setdefault(advice.experiment, advice.name)
+    fill_form(advice.experiment)
+    queue(start)
+
+
+def _instructions(snapshot: Snapshot) -> str:
+    if snapshot.has_twin:
+        return (
+            ":material/hourglass_top: Another visitor is training the same run. "
+            "You will see it when it is done."
+        )
+    if snapshot.in_queue:
+        return (
+            ":material/hourglass_top: Waiting in the queue: this server trains a limited number "
+            "of runs at a time. Keep this page open; your run starts automatically."
+        )
+    if snapshot.state == "compiling":
+        return ":material/hourglass_top: Generating data and compiling, once per model shape."
+    if snapshot.state == "paused":
+        return ":material/pause_circle: Paused before the first step. Press **Continue**."
+    return (
+        ":material/play_circle: Press **Start** (key S) to train. The charts show the untrained "
+        "model at step 0."
+    )
