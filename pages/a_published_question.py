@@ -1,8 +1,7 @@
-"""The address that the blog post's comparison had before it became a known result."""
+"""A former address of Known results."""
 
-from attnlab.ui.controls.address import go_to
+import runpy
+
 from attnlab.ui.core.display import KNOWN_PAGE
-from attnlab.ui.shell import ensure_shell
 
-ensure_shell()
-go_to(KNOWN_PAGE)
+runpy.run_path(str(KNOWN_PAGE))

@@ -1,4 +1,4 @@
-"""Generators: the process behind the data, and how well the best predictor does."""
+"""Processes: the rule behind the data, and how well the best predictor does."""
 
 import streamlit as st
 
@@ -25,9 +25,9 @@ from attnlab.ui.generators.sections import SECTION_KEY, SECTIONS
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-st.title("Generators", anchor=False)
+st.title("Processes", anchor=False)
 st.markdown(
-    "A **generator** makes the sequences that models learn from. Its rule is known, so you can "
+    "A **process** makes the sequences that models learn from. Its rule is known, so you can "
     "see before training what a model can learn."
 )
 # Samples come first, but the process is only known from the controls below them.

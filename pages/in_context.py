@@ -1,15 +1,7 @@
-"""In context: each sequence has its own rule, and the model must read it off the context."""
+"""A former address of the tab “Which algorithm” of Look inside."""
 
-from attnlab.ui.in_context.context_panel import draw_in_context, draw_offer
-from attnlab.ui.shell import ensure_shell
-from attnlab.ui.train.training_page import draw_bench, draw_bench_foot
+import runpy
 
-ABOUT = (
-    "Each sequence has its own rule, which the model can only **infer from the context**. "
-    "Which algorithm does it learn, and which heads implement it?"
-)
+from attnlab.ui.core.display import LOOK_INSIDE_PAGE
 
-ensure_shell()
-bench = draw_bench("In context", about=ABOUT, draw_first=draw_offer)
-draw_in_context(bench)
-draw_bench_foot(bench)
+runpy.run_path(str(LOOK_INSIDE_PAGE))

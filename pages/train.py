@@ -2,19 +2,18 @@
 
 import streamlit as st
 
-from attnlab.inspection.belief_probes import has_beliefs
-from attnlab.ui.core.display import BELIEFS_PAGE
-from attnlab.ui.in_context.context_panel import draw_in_context_panel
+from attnlab.ui.core.display import LOOK_INSIDE_PAGE
+from attnlab.ui.sequence_to_sequence.table_panel import draw_table
+from attnlab.ui.sequence_to_sequence.task_panel import draw_task_figures
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.train.figures_panel import draw_sequences
 from attnlab.ui.train.measures_panel import draw_measures
 from attnlab.ui.train.training_page import draw_bench, draw_bench_foot
 
 ensure_shell()
-bench = draw_bench("Train")
-if has_beliefs(bench.run.experiment.generator):
-    st.page_link(BELIEFS_PAGE, label="Open in Beliefs", icon=":material/change_history:")
+bench = draw_bench("Train", draw_first=draw_table)
+st.page_link(LOOK_INSIDE_PAGE, label="Look inside", icon=":material/search:")
+draw_task_figures(bench)
 draw_measures(bench.run)
-draw_in_context_panel(bench.run)
 draw_sequences(bench.run)
 draw_bench_foot(bench)

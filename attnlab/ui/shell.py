@@ -18,9 +18,8 @@ from attnlab.ui.controls.address import (
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.lesson_controls import draw_lesson
 from attnlab.ui.core.display import (
-    BELIEFS_PAGE,
-    INSPECT_PAGE,
     KNOWN_PAGE,
+    LOOK_INSIDE_PAGE,
     PAGES,
     TRAIN_PAGE,
     draw_foot,
@@ -32,6 +31,7 @@ from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session, watch_session
 from attnlab.ui.generators import sections
 from attnlab.ui.sequence_to_sequence import hands
+from attnlab.ui.train import tabs
 
 _STYLE, _LOGO = (Path(__file__).with_name(name) for name in ("style.css", "logo.svg"))
 # Per script thread: an earlier script of the same session may still be running.
@@ -43,16 +43,35 @@ _SIDEBAR_WIDTH = 256
 # By path of the page: further arguments of `follow_address`.
 _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "compare": {"own_parameters": compared.PARAMETERS},
-        "generators": {"own_parameters": sections.PARAMETERS},
+        "": {"own_parameters": hands.PARAMETERS},
         "sequence_to_sequence": {
             "own_parameters": hands.PARAMETERS,
             "first_preset": "cards-encoder-decoder",
         },
-        "beliefs": {"first_preset": "mess3-belief"},
-        "in_context": {"first_preset": "induction"},
+        "look_inside": {"own_parameters": tabs.parameters(tabs.ATTENTION)},
+        "inspect": {"own_parameters": tabs.parameters(tabs.ATTENTION)},
+        "beliefs": {
+            "own_parameters": tabs.parameters(tabs.BELIEFS),
+            "first_preset": "mess3-belief",
+        },
+        "in_context": {
+            "own_parameters": tabs.parameters(tabs.ALGORITHM),
+            "first_preset": "induction",
+        },
+        "compare": {"own_parameters": compared.PARAMETERS},
+        "generators": {"own_parameters": sections.PARAMETERS},
         "known_results": {"has_anchors": True},
         "words": {"has_anchors": True},
+    }
+)
+# Addresses that links and documents still have, with the tab that each opens.
+_FORMER = MappingProxyType(
+    {
+        "sequence_to_sequence": "",
+        "inspect": tabs.ATTENTION,
+        "beliefs": tabs.BELIEFS,
+        "in_context": tabs.ALGORITHM,
+        "a_published_question": "",
     }
 )
 # Below 768 pixels Streamlit draws the sidebar over the page.
@@ -75,6 +94,8 @@ def run_shell() -> None:
         is_new = session().page not in (None, page.url_path)
         if is_new:
             keep_form()
+            if tab := _FORMER.get(page.url_path, ""):
+                st.session_state[tabs.VIEW] = tab
         of_page = _OF_ADDRESS.get(page.url_path, {})
         others, above = follow_address(has_own_settings=is_lesson, **of_page), st.container()
         with above:
@@ -125,18 +146,16 @@ def _configure() -> None:
     st.html(_STYLE)
 
 
-# File, title and icon of every page, by group.
+# File, title and icon of every page, by group. Without icons the first group fits in one line.
 _GROUPS = MappingProxyType(
     {
-        "Laboratory": (
-            (TRAIN_PAGE, "Train", "model_training"),
-            (INSPECT_PAGE, "Inspect", "search"),
-            (BELIEFS_PAGE, "Beliefs", "change_history"),
-            ("in_context.py", "In context", "manage_search"),
-            ("generators.py", "Generators", "casino"),
-            ("sequence_to_sequence.py", "Sequence to sequence", "playing_cards"),
-            ("compare.py", "Compare", "compare"),
-            ("library.py", "Library", "inventory_2"),
+        "": (
+            (TRAIN_PAGE, "Train", ""),
+            (LOOK_INSIDE_PAGE, "Look inside", ""),
+            ("generators.py", "Processes", ""),
+            ("compare.py", "Compare", ""),
+            (KNOWN_PAGE, "Known results", ""),
+            ("library.py", "Library", ""),
         ),
         "Lessons": (
             ("step_by_step.py", "Step by step", "steps"),
@@ -147,7 +166,6 @@ _GROUPS = MappingProxyType(
             ("what_attention_costs.py", "What attention costs", "timer"),
             ("words.py", "Glossary", "menu_book"),
         ),
-        "Results": ((KNOWN_PAGE, "Known results", "fact_check"),),
     }
 )
 
@@ -159,16 +177,16 @@ def _navigation():
             st.Page(
                 PAGES / file,
                 title=title,
-                icon=f":material/{icon}:",
+                icon=f":material/{icon}:" if icon else None,
                 default=file == TRAIN_PAGE,
             )
             for file, title, icon in pages
         ]
         for group, pages in _GROUPS.items()
     }
-    # An address that other pages and documents still have.
-    moved = st.Page(PAGES / "a_published_question.py", title="Known results", visibility="hidden")
-    groups["Results"].append(moved)
+    groups[""] += [
+        st.Page(PAGES / f"{name}.py", title="attnlab", visibility="hidden") for name in _FORMER
+    ]
     # On a phone the links are in the sidebar, which would otherwise show only the first dozen.
     page = st.navigation(groups, position="top", expanded=True)
     return page, page in groups["Lessons"]

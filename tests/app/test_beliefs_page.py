@@ -12,9 +12,9 @@ from attnlab.ui.beliefs import what_it_knows
 from tests.app.conftest import APP
 from tests.app.lessons import film
 
-PAGE = "pages/beliefs.py"
+PAGE, FORMER = "pages/look_inside.py", "pages/beliefs.py"
 SETTINGS = {
-    "generator": "mess3", "length": 4, "model": "transformer", "transformer_heads": 1,
+    "view": "beliefs", "generator": "mess3", "length": 4, "model": "transformer", "transformer_heads": 1,
     "transformer_d_model": 8, "transformer_mlp_width": 8, "loss": "next", "steps": 2,
     "batch": 20, "test_size": 100, "data": "fresh",
 }  # fmt: skip
@@ -48,7 +48,7 @@ def texts(app):
 
 def test_who_has_chosen_nothing_sees_mess3():
     app = AppTest.from_file(APP, default_timeout=60).run()
-    app.switch_page(PAGE)
+    app.switch_page(FORMER)
     app.query_params.clear()
     app.run()
     assert not app.exception
@@ -168,7 +168,7 @@ def test_five_states_with_noise_and_every_target(app, monkeypatch):
 @pytest.mark.slow
 def test_a_process_without_hidden_states_offers_the_named_ones(app):
     app.selectbox(key="generator").select("dotmod").run()
-    app.switch_page(PAGE).run()
+    app.switch_page(FORMER).run()
     app.button(key="choose_rrxor-belief").click().run()
     assert not app.exception
     assert app.selectbox(key="generator").value == "rrxor"

@@ -114,12 +114,12 @@ def test_without_the_file_a_page_says_so_and_works(other_file, page, text):
     assert notes(page)
 
 
-def test_without_the_run_inspect_says_so_and_offers_to_train(tmp_path, monkeypatch):
+def test_without_the_run_the_page_says_so_and_offers_to_train(tmp_path, monkeypatch):
     monkeypatch.setattr(examples, "RUN_FILES", {"recall": str(tmp_path / "example.run")})
     example_run.clear()
-    page = open_page("pages/inspect.py")
+    page = open_page("pages/look_inside.py")
     assert "Install attnlab again" in page.warning[0].value
-    assert page.button(key="inspect_train")
+    assert page.button(key="run_start")
 
 
 @pytest.mark.slow

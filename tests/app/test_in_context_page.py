@@ -11,9 +11,9 @@ from attnlab.ui.in_context.text_panel import strip_html
 from tests.app.conftest import APP
 from tests.app.lessons import film
 
-PAGE = "pages/in_context.py"
+PAGE, FORMER = "pages/look_inside.py", "pages/in_context.py"
 SETTINGS = {
-    "generator": "in-context-markov", "length": 6, "model": "transformer", "transformer_heads": 1,
+    "view": "algorithm", "generator": "in-context-markov", "length": 6, "model": "transformer", "transformer_heads": 1,
     "transformer_layers": 2, "transformer_d_model": 8, "transformer_mlp_width": 0, "loss": "next",
     "steps": 20, "batch": 20, "test_size": 100, "data": "fresh",
 }  # fmt: skip
@@ -91,19 +91,20 @@ def test_heads_and_references_of_a_run(app):
     app.run()
     assert not app.exception
     assert "**Nearest mixture of references**, step 0" in texts(app) != before
-    # Inspect has the same charts in a panel.
-    app.switch_page("pages/inspect.py").run()
+    # The tab is chosen on the page, and stands in the address.
+    app.segmented_control(key="view").set_value("attention").run()
     assert "**Nearest mixture of references**" not in texts(app)
-    app.session_state["in_context_panel"] = True
-    app.run()
+    assert "view" not in app.query_params
+    app.segmented_control(key="view").set_value("algorithm").run()
     assert not app.exception
     assert "**Nearest mixture of references**, step 0" in texts(app)
+    assert app.query_params["view"] == "algorithm"
 
 
 @pytest.mark.slow
 def test_who_has_chosen_nothing_sees_induction():
     app = AppTest.from_file(APP, default_timeout=60).run()
-    app.switch_page(PAGE)
+    app.switch_page(FORMER)
     app.query_params.clear()
     app.run()
     assert not app.exception
@@ -113,7 +114,7 @@ def test_who_has_chosen_nothing_sees_induction():
 @pytest.mark.slow
 def test_a_process_with_one_rule_offers_the_others(app):
     app.selectbox(key="generator").select("dotmod").run()
-    app.switch_page(PAGE).run()
+    app.switch_page(FORMER).run()
     app.button(key="choose_icl-markov").click().run()
     assert not app.exception
     assert app.selectbox(key="generator").value == "in-context-markov"

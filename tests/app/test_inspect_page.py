@@ -1,4 +1,4 @@
-"""The Inspect page without a browser."""
+"""Look inside without a browser: where a model looks."""
 
 import dataclasses
 import json
@@ -39,7 +39,7 @@ def progress(page) -> str:
 
 
 def _open(app):
-    app.switch_page("pages/inspect.py").run()
+    app.switch_page("pages/look_inside.py").run()
     # Timers do not run here.
     while any("Computing" in caption.value for caption in app.caption):
         app.run()
@@ -64,14 +64,6 @@ def _table(page, name):
 
 
 @pytest.mark.slow
-def test_a_slider_of_which_the_browser_knows_nothing_stands_at_the_newest_step(page):
-    slider = page.select_slider(key="shown_step")
-    assert slider.options[-1] == "now"
-    # A browser that misses the message that sets a slider sends its default back.
-    assert list(slider.proto.default) == [len(slider.options) - 1]
-
-
-@pytest.mark.slow
 def test_a_frozen_pattern_is_of_a_step_before_the_one_that_is_shown(app):
     stored = trained(small(steps=8))
     _resume(app, stored)
@@ -81,12 +73,14 @@ def test_a_frozen_pattern_is_of_a_step_before_the_one_that_is_shown(app):
     assert frozen.options == [f"{step:,}" for step in steps]
     frozen.set_value(steps[-1]).run()
     # Moved to a moment that is not after it, the choice is one that there is.
-    page.select_slider(key="shown_step").set_value(steps[1]).run()
+    page.session_state["shown_step"] = steps[1]
+    page.run()
     assert not page.exception
     assert page.selectbox(key="frozen_step").options == [f"{step:,}" for step in steps[:1]]
     assert page.selectbox(key="frozen_step").value == steps[0]
     # Nothing is before the first step.
-    page.select_slider(key="shown_step").set_value(steps[0]).run()
+    page.session_state["shown_step"] = steps[0]
+    page.run()
     assert not page.exception
     assert not [box for box in page.selectbox if box.key == "frozen_step"]
 
@@ -139,9 +133,6 @@ def test_a_press_tests_longer_sequences(app):
 def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
     names = list(page.session_state["session"].charts)
     assert names[:2] == ["The prediction of the next day", "The next day"]
-    # Nothing beside the slider says what it is.
-    assert page.select_slider(key="shown_step").proto.label_visibility.value == 0
-    assert any(each.value.startswith("Where does the model look") for each in page.caption)
     table = _table(page, names[0])
     assert list(table["row"].unique()) == ["attends", "depends", "truth"]
     assert list(table["day"].unique()) == [1, 2, 3, 4]
@@ -154,28 +145,24 @@ def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
 
 
 def _example_notes(page):
-    return [info.value for info in page.info if "**Example run**" in info.value]
+    return [each.value for each in page.markdown if "It comes with attnlab." in each.value]
 
 
 @pytest.mark.slow
 def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_trained_on_the_page(app):
-    # A link that opens this page is the first that a visitor sees.
+    app.query_params["generator"] = "recall"
     page = _open(app)
     while "Map: attends" not in page.session_state["session"].charts:
         page.run()
         assert not page.exception
     (note,) = _example_notes(page)
-    assert "It comes with attnlab." in note
     assert "trained for 2,000 steps" in note
     page.button(key="edit_day_4").click().run()
     assert "The next day" in page.session_state["session"].charts
     assert page.session_state["session"].run.snapshot().state == "idle"
-    button = page.button(key="inspect_train")
-    assert button.label == "Train here"
     page.session_state["steps"] = 3
     page.run()
-    assert any("3 steps" in text.value for text in page.markdown)
-    page.button(key="inspect_train").click().run()
+    page.button(key="run_start").click().run()
     run = page.session_state["session"].run
     assert run.wait(_PATIENCE)
     assert run.snapshot().state == "done"
@@ -183,7 +170,6 @@ def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_trained_on_the_
     page.run()
     assert "The next day" in page.session_state["session"].charts
     assert not _example_notes(page)
-    assert "inspect_train" not in [button.key for button in page.button]
 
 
 @pytest.mark.slow
@@ -192,8 +178,8 @@ def test_other_settings_than_those_of_the_run_are_offered_and_the_run_is_kept(pa
     assert page.session_state["session"].run.wait(_PATIENCE)
     page.session_state["steps"] = 2
     page.run()
-    assert any("differ from this run:" in text.value for text in page.markdown)
-    page.button(key="inspect_train").click().run()
+    assert page.button(key="run_start").label.startswith("Train with changes: ")
+    page.button(key="run_start").click().run()
     run = page.session_state["session"].run
     assert run.wait(_PATIENCE)
     assert run.experiment.training.steps == 2

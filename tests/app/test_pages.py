@@ -11,7 +11,7 @@ from tests.app.lessons import code
 from tests.pages import PAGES, title_of
 
 # Known results has a script for each result.
-_WITHOUT_CODE = ("train", "inspect", "library", "words", "known_results")
+_WITHOUT_CODE = ("train", "library", "words", "known_results")
 
 
 def _assert_draws(app, page: str) -> None:
@@ -47,7 +47,7 @@ def test_pages_after_a_run_without_attention(app):
 
 # They have no charts, or none before something is asked of them.
 _WITHOUT = {
-    "words", "compare", "library", "train", "beliefs", "in_context", "sequence_to_sequence",
+    "words", "compare", "library", "train",
 }  # fmt: skip
 _SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,10 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from attnlab.generators import Cards, read_source, write_source
 from attnlab.runs.links import LINK_VERSION
-from attnlab.training.presets import PRESETS
 from tests.app.conftest import APP
 
-PAGE = "pages/sequence_to_sequence.py"
+PAGE, FORMER = "pages/train.py", "pages/sequence_to_sequence.py"
 TASK = Cards(hand=3, suits=2, ranks=4)
 SETTINGS = {
     "generator": "cards", "cards_hand": 3, "cards_suits": 2, "cards_ranks": 4, "steps": 20,
@@ -54,7 +53,7 @@ def words(app):
 @pytest.mark.slow
 def test_who_has_chosen_nothing_sees_a_hand_of_cards():
     app = AppTest.from_file(APP, default_timeout=60).run()
-    app.switch_page(PAGE)
+    app.switch_page(FORMER)
     app.query_params.clear()
     app.run()
     assert not app.exception
@@ -79,34 +78,21 @@ def until(app, text):
 @pytest.mark.slow
 def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_started():
     app = AppTest.from_file(APP, default_timeout=60).run()
-    app.switch_page(PAGE)
+    app.switch_page(FORMER)
     app.query_params.clear()
     until(app.run(), "Step 1,000: 5 of 5 hands correct.")
-    assert any("**Example run**: `cards`" in info.value for info in app.info)
+    assert any("It comes with attnlab." in each.value for each in app.markdown)
     run = app.session_state["session"].run
     assert run.snapshot().state == "idle"
     # The example sorts five cards; other tasks have the untrained model.
     app.slider(key="cards_hand").set_value(4).run()
-    assert not app.info
+    assert not any("It comes with attnlab." in each.value for each in app.markdown)
     app.slider(key="cards_hand").set_value(5).run()
     until(app, "Step 1,000: ")
     app.button(key="run_step").click().run()
     assert run.wait(60.0)
     until(app.run(), "**Step 1: ")
-    assert not app.info
-
-
-@pytest.mark.slow
-def test_a_process_without_a_source_offers_the_named_tasks(app):
-    app.selectbox(key="generator").select("dotmod").run()
-    app.switch_page(PAGE).run()
-    assert app.selectbox(key="generator").value == "dotmod"
-    app.button(key="choose_reverse-rnn-attention").click().run()
-    assert not app.exception
-    form = PRESETS["reverse-rnn-attention"].experiment
-    assert app.selectbox(key="generator").value == form.generator.name
-    with pytest.raises(KeyError):
-        app.button(key="choose_reverse-rnn-attention")
+    assert not any("It comes with attnlab." in each.value for each in app.markdown)
 
 
 @pytest.mark.slow

@@ -57,15 +57,25 @@ def _charts(app):
 @pytest.mark.slow
 def test_a_new_visitor_starts_a_run_with_one_click(monkeypatch):
     app, started = AppTest.from_file(APP, default_timeout=60).run(), []
-    # The cards have the names that the menu of presets has after the first, which Start starts.
-    menu = app.selectbox(key="preset").options
-    cards = [each.label for each in app.button if str(each.key).startswith("welcome_")]
-    assert [f"Start here · {card}" for card in cards] == menu[2 : 2 + len(cards)]
     monkeypatch.setattr(LiveRun, "start", lambda run: started.append(run.experiment))
     app.button(key="welcome_cards-encoder-decoder").click().run()
     assert not app.exception
-    assert [title.value for title in app.title] == ["Sequence to sequence"]
+    assert [title.value for title in app.title] == ["Train"]
     assert started == [PRESETS["cards-encoder-decoder"].experiment]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("preset", "tab"), [("mess3-belief", "beliefs"), ("induction", "algorithm")]
+)
+def test_a_new_visitor_looks_into_a_finished_run_with_one_click(preset, tab):
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.button(key=f"welcome_{preset}").click().run()
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Look inside"]
+    assert app.segmented_control(key="view").value == tab
+    assert app.selectbox(key="preset").value == preset
+    assert film(app)["key"] == "shipped"
 
 
 def _open(app, experiment):

@@ -119,7 +119,7 @@ def test_a_day_is_changed_once():
     def script():
         import numpy as np
 
-        from attnlab.ui.inspect.training_panel import draw_days
+        from attnlab.ui.inspect.sequence_panel import draw_days
         from tests.unit.small_experiments import SMALL
 
         # As it was drawn before the clicks.

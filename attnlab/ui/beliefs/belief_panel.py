@@ -1,4 +1,4 @@
-"""The Beliefs page: the controls of the film's beliefs, and what probes find at each site."""
+"""The tab “What it believes”: the controls of the film's beliefs, and what probes find."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,13 @@ from attnlab.inspection.belief_probes import check_can_probe, has_beliefs
 from attnlab.models.sites import site_title
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
+from attnlab.ui.beliefs.lesson import draw_lesson
 from attnlab.ui.beliefs.planes import draw_thumbnails, targets_of
 from attnlab.ui.beliefs.scores import answer, draw_course, verdict
 from attnlab.ui.beliefs.steering import draw_steering
 from attnlab.ui.beliefs.what_it_knows import draw_attention, draw_beside, draw_gap, draw_together
-from attnlab.ui.train.course import draw_over_training, offer_presets, result_shown, with_model
+from attnlab.ui.core.glossary import link_to
+from attnlab.ui.train.course import draw_over_training, result_shown, with_model
 from attnlab.ui.train.cursor import follow_shown_step, shown_moment
 from attnlab.ui.train.film_subject import (
     ALL_POSITIONS,
@@ -31,19 +33,20 @@ from attnlab.ui.train.film_subject import (
     subject_of_page,
     targets_of_process,
 )
+from attnlab.ui.train.tabs import BELIEFS, TABS
 from attnlab.ui.train.training_page import Bench
-
-_LACKS = "has no hidden states"
-
-
-def draw_offer(_: Bench) -> None:
-    """Draw presets with hidden states if the selected process has none."""
-    offer_presets(has_beliefs, _LACKS)
 
 
 def draw_beliefs(bench: Bench) -> None:
     """Draw what probes find, and the controls of the film's beliefs; redraw during training."""
-    draw_over_training(bench.run, has_beliefs, _LACKS, _draw, not_measured)
+    st.markdown(
+        f"The process has {link_to('hidden state', 'hidden states')}. The {link_to('belief')} is "
+        "the distribution over them, given the tokens so far. Does a model that only learns to "
+        "predict tokens represent it?"
+    )
+    draw_over_training(bench.run, TABS[BELIEFS], _draw, not_measured)
+    if has_beliefs(bench.run.experiment.generator):
+        draw_lesson(bench.run.experiment.generator)
 
 
 def _draw(snapshot: Snapshot) -> None:

@@ -30,7 +30,7 @@ from attnlab.ui.compare.published import draw_question
 from attnlab.ui.compare.results import open_result, was_opened
 from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.controls.address_controls import number_field
-from attnlab.ui.core.display import INSPECT_PAGE
+from attnlab.ui.core.display import LOOK_INSIDE_PAGE
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error, draw_warning
@@ -243,7 +243,7 @@ def _draw_own_results(own: KnownResult, results: Sequence[RunSummary]) -> None:
 
 
 def _draw_inspect_menu(own: KnownResult, results: Sequence[RunSummary]) -> None:
-    """Draw a menu of the finished runs; a choice opens Inspect with this run."""
+    """Draw a menu of the finished runs; a choice looks inside this run."""
     key = f"known_{own.name}_inspect"
     choices = {
         f"{setting.label}, seed {each.experiment.seed}": each
@@ -257,6 +257,6 @@ def _draw_inspect_menu(own: KnownResult, results: Sequence[RunSummary]) -> None:
 
     if choices:
         icon = ":material/search:"
-        st.menu_button("Open in Inspect", list(choices), key=key, icon=icon, on_click=open_chosen)
+        st.menu_button("Look inside", list(choices), key=key, icon=icon, on_click=open_chosen)
     if was_opened():
-        go_to(INSPECT_PAGE)
+        go_to(LOOK_INSIDE_PAGE)

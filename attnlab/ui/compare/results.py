@@ -27,7 +27,7 @@ from attnlab.ui.compare.work import (
 )
 from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.controls.share_panel import draw_address
-from attnlab.ui.core.display import INSPECT_PAGE, draw_button, draw_download
+from attnlab.ui.core.display import LOOK_INSIDE_PAGE, draw_button, draw_download
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.outside import as_message, draw_toast
 from attnlab.ui.core.session_library import session_library, session_run
@@ -100,7 +100,7 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         alt=f"The comparison as a table, {len(rows)} settings.",
     )
     st.caption(
-        f"Select a row to open one of its runs in Inspect. Numbers are means over seeds, ± half "
+        f"Select a row to look inside one of its runs. Numbers are means over seeds, ± half "
         f"the width of the {OF_SEEDS}. {unseen_text(wanted)}"
     )
     settings = {label: row.setting.experiment for row, label in zip(rows, labels, strict=True)}
@@ -164,9 +164,9 @@ def _draw_opening(row: Row, label: str) -> None:
         seed = st.selectbox(
             "seed", [str(seed) for seed in results], key="compare_open_seed", width=120
         )
-        draw_button("Open in Inspect", "compare_open", "search", open_result, results[int(seed)])
+        draw_button("Look inside", "compare_open", "search", open_result, results[int(seed)])
         if was_opened():
-            go_to(INSPECT_PAGE)
+            go_to(LOOK_INSIDE_PAGE)
         st.caption(as_message(f"A run of {label}. Your current run stays among the past runs."))
 
 

@@ -54,7 +54,26 @@ class OwnParameters(NamedTuple):
     are: Callable[[str], bool]
     read: Callable[[], dict[str, str]]
     fill: Callable[[Mapping[str, str]], tuple[str, ...]]
-    clear: Callable[[], None] = lambda: None
+    clear: Callable[[], object] = lambda: None
+
+
+def choices_in_address(choices: Mapping[str, tuple[str, ...]]) -> OwnParameters:
+    """Return the parameters of controls with these keys and choices, of which the first is usual.
+
+    The usual choice is not in the address.
+    """
+
+    def read() -> dict[str, str]:
+        chosen = {key: st.session_state.setdefault(key, of[0]) for key, of in choices.items()}
+        return {key: text for key, text in chosen.items() if text != choices[key][0]}
+
+    def fill(query: Mapping[str, str]) -> tuple[str, ...]:
+        for key, of in choices.items():
+            st.session_state[key] = query[key] if query.get(key) in of else of[0]
+        wrong = (key for key, text in query.items() if text not in choices[key])
+        return tuple(f"`{key}` has no choice {quoted(query[key])}." for key in wrong)
+
+    return OwnParameters(choices.__contains__, read, fill, lambda: fill({}))
 
 
 def follow_address(

@@ -11,8 +11,7 @@ import streamlit as st
 from attnlab.configuration.environment import app_folder
 
 PAGES = app_folder() / "pages"
-TRAIN_PAGE, INSPECT_PAGE = PAGES / "train.py", PAGES / "inspect.py"
-BELIEFS_PAGE = PAGES / "beliefs.py"
+TRAIN_PAGE, LOOK_INSIDE_PAGE = PAGES / "train.py", PAGES / "look_inside.py"
 KNOWN_PAGE = PAGES / "known_results.py"
 
 CHART_HEIGHT = 350

@@ -12,14 +12,13 @@ def readable_example_run(name: str) -> LiveRun | None:
     return readable_example(lambda: example_run(name))
 
 
-def draw_example_note(example: LiveRun, button: str) -> None:
-    """Draw what the example is, and that the button of that label replaces it."""
+def example_note(example: LiveRun) -> str:
+    """Return what the example is, and that Start replaces it, in Markdown."""
     made = example.experiment
-    st.info(
-        f"**Example run**: `{made.generator.name}`, model `{made.model.name}`, trained for "
-        f"{made.training.steps:,} steps. It comes with attnlab. **{button}** replaces it with a "
-        "run of your settings.",
-        icon=":material/inventory_2:",
+    return (
+        f":gray-badge[:material/inventory_2: example] `{made.generator.name}`, model "
+        f"`{made.model.name}`, trained for {made.training.steps:,} steps. It comes with attnlab. "
+        "**Start** replaces it with a run of your settings."
     )
 
 

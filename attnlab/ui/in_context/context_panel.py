@@ -1,4 +1,4 @@
-"""The charts of the In context page: loss by position, heads, and the algorithm that is nearest."""
+"""The tab “Which algorithm”: the nearest reference predictor, and the heads that implement it."""
 
 from functools import partial
 
@@ -7,12 +7,9 @@ import streamlit as st
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import present
 from attnlab.inspection.predictions import check_predicts_all
-from attnlab.inspection.strategies import has_references
 from attnlab.known_results import KNOWN_RESULTS, number_label
-from attnlab.live.live_run import LiveRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
-from attnlab.ui.core.fragments import panel
 from attnlab.ui.in_context.ablation_panel import draw_ablations
 from attnlab.ui.in_context.clamp_panel import draw_clamp
 from attnlab.ui.in_context.heads_panel import draw_head_table, draw_heads
@@ -27,37 +24,19 @@ from attnlab.ui.in_context.strategies_panel import (
     draw_mixture,
 )
 from attnlab.ui.in_context.text_panel import draw_text
-from attnlab.ui.train.course import (
-    draw_over_training,
-    offer_presets,
-    redraw_over_training,
-    with_model,
-)
+from attnlab.ui.train.course import draw_over_training, with_model
 from attnlab.ui.train.cursor import shown_moment
+from attnlab.ui.train.tabs import ALGORITHM, TABS
 from attnlab.ui.train.training_page import Bench
-
-_LACKS = "has the same rule in all sequences"
-
-
-def draw_offer(_: Bench) -> None:
-    """Draw presets that are learned in context if the selected process is not."""
-    offer_presets(has_references, _LACKS)
 
 
 def draw_in_context(bench: Bench) -> None:
     """Draw the charts; redraw them during training and replays."""
-    draw_over_training(bench.run, has_references, _LACKS, _draw, missing)
-
-
-def draw_in_context_panel(run: LiveRun) -> None:
-    """Draw the same charts in a panel of another page if the run learns in context."""
-    if has_references(run.snapshot().experiment.generator):
-        _draw_panel(run)
-
-
-@panel("Learning in context", key="in_context_panel", icon="manage_search")
-def _draw_panel(run: LiveRun) -> None:
-    redraw_over_training(run, _draw, missing)
+    st.markdown(
+        "Each sequence has its own rule, which the model can only **infer from the context**. "
+        "Which algorithm does it learn, and which heads implement it?"
+    )
+    draw_over_training(bench.run, TABS[ALGORITHM], _draw, missing)
 
 
 def _draw(snapshot: Snapshot) -> None:

@@ -1,8 +1,6 @@
-"""Inspect: what the final prediction attends to, depends on, and should depend on."""
+"""What the final prediction attends to, depends on, and should depend on."""
 
-import dataclasses
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
@@ -11,20 +9,15 @@ from jaxtyping import Bool, Float, Int
 from attnlab import charts
 from attnlab.configuration.number_text import show_percent, show_positions
 from attnlab.inspection import Comparison, final_probs, surprise
-from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.inside import map_name
 from attnlab.optimum import Dependence, informative_positions, next_token
-from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.figures import waiting
-from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.inspect.view import View, known_truth, sequence_comparison
-from attnlab.ui.train.cursor import Moment, shown_moment
-from attnlab.ui.train.transport import draw_status
 
 # With more heads, only the chosen one is shown; all rows would not fit on the screen.
 _MOST_HEADS = 8
@@ -33,8 +26,6 @@ _MUCH = 0.1
 _FRAME_HEIGHT, _ROW_HEIGHT, _LEAST_HEIGHT = 104, 32, 220
 # Relative widths of the map and of the next token's distribution.
 MAP_AND_BARS = (3, 2)
-# Sequences longer than `_LONG` are redrawn less often: every token is replaced, which is slow.
-_LONG, _SECONDS, _LONG_SECONDS = 24, 0.5, 2.0
 
 
 def _draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
@@ -87,69 +78,26 @@ def evenly(unmasked: Bool[np.ndarray, " key"], informative: Bool[np.ndarray, " k
     return float((informative & unmasked).sum() / max(unmasked.sum(), 1))
 
 
-def follows(snapshot: Snapshot, moment: Moment) -> bool:
-    """Return whether the page shows the newest model of a run that is training."""
-    return snapshot.active and moment.is_now
-
-
-def draw_final_query(run: LiveRun, snapshot: Snapshot, tokens: np.ndarray, view: View) -> None:
-    """Draw the final query and the next token's distribution; redraw them while the run trains."""
-    experiment = snapshot.experiment
-
-    def draw(moment: Moment, *, at_rest: bool) -> None:
-        left, right = st.columns(MAP_AND_BARS, gap="medium")
-        below = st.container()
-        with left, waiting():
-            true, marginals = known_truth(experiment)
-            found = sequence_comparison(experiment, moment.model, tokens, marginals)
-            _draw_rows(experiment, found, tokens, view, at_rest=at_rest)
-            if at_rest:
-                with below:
-                    _draw_account(experiment, found, true, view)
-        with right:
-            _draw_next_day(experiment, moment.model, tokens, at_rest=at_rest)
-
-    seconds = _SECONDS if experiment.length <= _LONG else _LONG_SECONDS
-    draw_moment(run, snapshot, draw, key="final_query", seconds=seconds)
-
-
-def draw_moment(
-    run: LiveRun, before: Snapshot, draw: Callable[..., None], *, key: str, seconds: float
+def draw_final_query(
+    experiment: Experiment,
+    model: AbstractModel,
+    tokens: np.ndarray,
+    view: View,
+    *,
+    at_rest: bool,
 ) -> None:
-    """Draw the status line and the results of the shown step; redraw them while the run trains.
-
-    Args:
-        run: The run.
-        before: Its snapshot that the rest of the page shows.
-        draw: Draws the results, given the moment, and `at_rest`: whether nothing changes.
-        key: The key of the fragment.
-        seconds: Interval between redraws.
-    """
-
-    def draw_now() -> None:
-        snapshot = run.snapshot()
-        if snapshot.latest is None or snapshot.experiment != before.experiment:
-            return
-        moment = shown_moment(snapshot)
-        _draw_step(snapshot, moment)
-        draw(moment, at_rest=not follows(snapshot, moment))
-
-    draw_while(
-        lambda: run.snapshot().active, draw_now, key=key, seconds=seconds, waited=before.active
-    )
-
-
-def _draw_step(snapshot: Snapshot, moment: Moment) -> None:
-    experiment, generator = snapshot.experiment, snapshot.experiment.generator
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        draw_status(dataclasses.replace(snapshot, step=moment.model_step))
-        words = (
-            f"{generator.name}, {experiment.length} {generator.position_word}s, "
-            f"model {experiment.model.name}"
-        )
-        if moment.model_step != snapshot.step and not follows(snapshot, moment):
-            words += f" · an earlier step is shown; the run is at step {snapshot.step:,}"
-        st.caption(words, width="content")
+    """Draw the final query and the next token's distribution."""
+    left, right = st.columns(MAP_AND_BARS, gap="medium")
+    below = st.container()
+    with left, waiting():
+        true, marginals = known_truth(experiment)
+        found = sequence_comparison(experiment, model, tokens, marginals)
+        _draw_rows(experiment, found, tokens, view, at_rest=at_rest)
+        if at_rest:
+            with below:
+                _draw_account(experiment, found, true, view)
+    with right:
+        _draw_next_day(experiment, model, tokens, at_rest=at_rest)
 
 
 def final_rows(found: Comparison, view: View) -> dict[str, Float[np.ndarray, " day"]]:

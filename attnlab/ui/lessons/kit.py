@@ -71,9 +71,9 @@ def choose_section(sections: Mapping[str, str], *, key: str) -> str:
 
 
 def link_to_settings(experiment: Experiment) -> str:
-    """Return a Markdown link that opens settings in Sequence to sequence."""
+    """Return a Markdown link that opens settings in Train."""
     query = urlencode(to_query(experiment))
-    return f"[Open in Sequence to sequence](sequence_to_sequence?{query})"
+    return f"[Open in Train](./?{query})"
 
 
 def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:

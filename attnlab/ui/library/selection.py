@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnlab.charts import losses_chart
 from attnlab.configuration.options import OptionError, label_of, present
-from attnlab.inspection.belief_probes import has_beliefs
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings
 from attnlab.runs.library import BIN_DAYS, Library, LibraryError, Query
@@ -20,9 +19,8 @@ from attnlab.training.limits import check_limits
 from attnlab.ui.controls.address import go_to
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.core.display import (
-    BELIEFS_PAGE,
     CHART_HEIGHT,
-    INSPECT_PAGE,
+    LOOK_INSIDE_PAGE,
     TRAIN_PAGE,
     draw_button,
 )
@@ -68,13 +66,10 @@ def draw_actions(run: LiveRun, library: Library, chosen: tuple[RunSummary, ...])
         st.markdown(f"**{title}**", width="content")
         if one is not None and one.has_model:
             for name, icon, page in (
-                ("Train", "model_training", TRAIN_PAGE),
-                ("Inspect", "search", INSPECT_PAGE),
-                ("Beliefs", "change_history", BELIEFS_PAGE),
+                ("Open in Train", "model_training", TRAIN_PAGE),
+                ("Look inside", "search", LOOK_INSIDE_PAGE),
             ):
-                if page != BELIEFS_PAGE or has_beliefs(one.experiment.generator):
-                    key = f"library_open_{page.stem}"
-                    draw_button(f"Open in {name}", key, icon, open_in, page)
+                draw_button(name, f"library_open_{page.stem}", icon, open_in, page)
         if one is not None:
             label = "Load its settings" if one.has_model else "Train again with these settings"
             draw_button(label, "library_settings", "tune", load_settings)

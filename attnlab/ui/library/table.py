@@ -215,7 +215,7 @@ _TEXT, _NUMBER = st.column_config.TextColumn, st.column_config.NumberColumn
 COLUMNS = MappingProxyType(
     {
         "name": _TEXT("run", help="The run's name, or its number. Select a run to name it."),
-        "process": _TEXT(help="The process that generates the sequences; see the page Generators."),
+        "process": _TEXT(help="The process that generates the sequences; see the page Processes."),
         "model": _TEXT(help="The model that learned to predict the next token."),
         "length": _NUMBER("visible tokens", help="Sequence length. The next token is predicted."),
         "state": _TEXT(help="\n".join(f"- {name}: {text}" for name, text in STATES.items())),

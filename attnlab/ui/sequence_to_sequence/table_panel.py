@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import present
-from attnlab.generators import AbstractTask, is_task, write_source
+from attnlab.generators import AbstractTask, as_task, is_task, write_source
 from attnlab.inspection import decoding
 from attnlab.inspection.decoding import BEAM, DRAWN, GREEDY, Written, write_all
 from attnlab.models import AbstractModel
@@ -90,7 +90,10 @@ def _draw_player(count: int) -> int:
 
 
 def draw_table(bench: Bench) -> None:
-    """Draw the table and its controls; redraw them during training and during the animation."""
+    """Draw the table of a task; redraw it during training and during the animation."""
+    if not is_task(bench.run.experiment.generator):
+        _stop_playing()
+        return
     draw_while(
         lambda: bench.run.snapshot().active or _is_playing(),
         lambda: _draw(bench.run.snapshot()),
@@ -101,14 +104,7 @@ def draw_table(bench: Bench) -> None:
 
 def _draw(snapshot: Snapshot) -> None:
     heed_changes()
-    task = snapshot.experiment.generator
-    if not is_task(task):
-        _stop_playing()
-        st.caption(
-            "The current run is not on a sequence-to-sequence task. Press **Start** to train on "
-            "the task that the controls describe."
-        )
-        return
+    task = as_task(snapshot.experiment.generator)
     with st.spinner("Building the untrained model …"):
         snapshot = with_starting_point(snapshot)
     if snapshot.latest is None:

@@ -9,37 +9,18 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.number_text import show_measured, show_percent
-from attnlab.configuration.options import OptionError, present
+from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask, is_task
 from attnlab.inspection.targets import TargetTest, check_targets
 from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel
-from attnlab.training.presets import PRESETS
 from attnlab.training.shares import share_in_training
-from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.jobs import draw_job, job_of, start_job
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.ui.train.training_page import Bench
-from attnlab.ui.train.welcome import draw_preset_choice
 
 _WORK = "target_test"
-
-
-def draw_task_choice() -> bool:
-    """Draw buttons for the presets with a task, if the controls do not describe a task.
-
-    Return whether they are drawn.
-    """
-    form = read_form()
-    if not isinstance(form, OptionError) and form.generator.writes_target:
-        return False
-    draw_preset_choice(
-        "**The selected process is not a sequence-to-sequence task.** Choose a task below or under "
-        "**process**. The current run stays until you press Start.",
-        {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target},
-    )
-    return True
 
 
 def draw_target_test(
@@ -98,6 +79,6 @@ def _draw_figures(found: TargetTest, *, task: AbstractTask, tested: int, step: i
             draw_metric(
                 f"loss of the {name} {task.token_name} (nats)",
                 show_measured(float(nll[place]), float(stderr[place])),
-                f"Given the true tokens before it; {OVER_TEST_SEQUENCES}. Inspect shows the loss "
-                "of every token.",
+                f"Given the true tokens before it; {OVER_TEST_SEQUENCES}. Look inside has the "
+                "loss of every token.",
             )

@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnlab.configuration.options import OptionError
 from attnlab.film import MOST_MEASURED, some
-from attnlab.generators import AbstractGenerator
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
@@ -20,6 +19,7 @@ from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.session import session
 from attnlab.ui.train.cursor import OVER_TRAINING, Moment, with_starting_point
 from attnlab.ui.train.film_panel import has_shipped_film
+from attnlab.ui.train.tabs import Tab
 from attnlab.ui.train.welcome import draw_preset_choice
 
 Result = TypeVar("Result")
@@ -84,79 +84,54 @@ class Course(Generic[Result]):
         return [(step, self.results[step]) for step in sorted(self.results) if step < end]
 
 
-def _selects(applies: Callable[[AbstractGenerator], bool]) -> bool:
-    form = read_form()
-    return isinstance(form, OptionError) or applies(form.generator)
-
-
-def offer_presets(applies: Callable[[AbstractGenerator], bool], lacks: str) -> None:
-    """Draw presets that a page is about if the selected process is not.
-
-    Args:
-        applies: Returns whether the page is about a process.
-        lacks: What other processes lack, as the end of a sentence about one of them.
-    """
-    if _selects(applies):
-        return
-    fitting = {n: p for n, p in PRESETS.items() if applies(p.experiment.generator)}
-    draw_preset_choice(
-        f"**The selected process {lacks}.** Choose one of these, or another process below. "
-        "The current run stays until you press Start.",
-        fitting,
-    )
-
-
 def draw_over_training(
     run: LiveRun,
-    applies: Callable[[AbstractGenerator], bool],
-    lacks: str,
+    tab: Tab,
     draw: Callable[[Snapshot], None],
-    missing: Callable[[Snapshot], Sized],
+    missing: Callable[[Snapshot], Sized] = lambda snapshot: (),
+    *,
+    seconds: float = 0.5,
 ) -> None:
-    """Draw results of a run whose selected process has them, and redraw them during training.
+    """Draw a tab for a run, and redraw it during training; for other processes, offer presets.
 
     Args:
         run: The run.
-        applies: Returns whether a process has such results.
-        lacks: What a process without them lacks, as the end of a sentence about it.
-        draw: Draws the results. It may raise `Pending` or `OptionError`.
+        tab: The tab.
+        draw: Draws the tab. It may raise `Pending` or `OptionError`.
         missing: Returns the models that are not measured yet.
+        seconds: Interval between redraws.
     """
-    if not _selects(applies):
+    form = read_form()
+    if not isinstance(form, OptionError) and not tab.applies(form.generator):
+        draw_preset_choice(
+            f"**The selected process {tab.lacks}.** Choose one of these, or another process at the "
+            "left. The current run stays until you press Start.",
+            {n: p for n, p in PRESETS.items() if tab.applies(p.experiment.generator)},
+        )
         return
-
-    def draw_if_it_applies(snapshot: Snapshot) -> None:
-        if has_shipped_film(snapshot):
-            # It needs no model, which may take long to build.
-            return
-        if applies(snapshot.experiment.generator):
-            draw(snapshot)
-        else:
-            st.caption(
-                f"The current run's process {lacks}. Press **Start** to train on the selected "
-                "process."
-            )
-
-    redraw_over_training(run, draw_if_it_applies, missing)
-
-
-def redraw_over_training(
-    run: LiveRun, draw: Callable[[Snapshot], None], missing: Callable[[Snapshot], Sized]
-) -> None:
-    """Draw results of a run as `draw_over_training` does, whatever process is selected."""
 
     def waiting_for() -> tuple[bool, ...]:
         snapshot = run.snapshot()
         return snapshot.active, bool(len(missing(snapshot)))
 
-    def draw_or_say() -> None:
+    def draw_if_it_applies() -> None:
+        snapshot = run.snapshot()
+        if has_shipped_film(snapshot):
+            # It needs no model, which may take long to build.
+            return
+        if not tab.applies(snapshot.experiment.generator):
+            st.caption(
+                f"The current run's process {tab.lacks}. Press **Start** to train on the selected "
+                "process."
+            )
+            return
         try:
             with waiting():
-                draw(run.snapshot())
+                draw(snapshot)
         except OptionError as error:
             st.caption(str(error))
 
-    draw_while(waiting_for, draw_or_say, key=OVER_TRAINING)
+    draw_while(waiting_for, draw_if_it_applies, key=OVER_TRAINING, seconds=seconds)
 
 
 def with_model(snapshot: Snapshot) -> Snapshot:

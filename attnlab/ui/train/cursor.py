@@ -21,14 +21,13 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import feasibility
-from attnlab.training.loop import NO_TESTS, EvaluationEvent, evaluate_state, evaluation_plan
+from attnlab.training.loop import NO_TESTS, EvaluationEvent, evaluate_state
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.training.steps import AMENDABLE, Training
 from attnlab.ui.core.figures import compute_figures
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session
 
-NOW = "now"
 _SHOWN = "shown_step"
 # Keys of the fragments that show the step.
 LIVE, OVER_TRAINING = "live", "over_training"
@@ -52,29 +51,9 @@ def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel
     return {step: model for step, model in snapshot.history.checkpoints if step < moment.model_step}
 
 
-def draw_scrubber(snapshot: Snapshot) -> None:
-    """Draw the slider for the step that all panels show; its last value is “now”."""
-    # The slider has all planned checkpoints from the start, so that it never jumps.
-    planned = evaluation_plan(snapshot.experiment.training.steps).checkpoints
-    kept = {step for step, _ in snapshot.history.checkpoints}
-    options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
-    if st.session_state.get(_SHOWN, NOW) not in options:
-        st.session_state[_SHOWN] = NOW
-    st.select_slider(
-        "shown step",
-        options,
-        value=NOW,
-        key=_SHOWN,
-        persist_state="session",
-        format_func=lambda step: step if step == NOW else f"{step:,}",
-        on_change=follow_shown_step,
-        help="Scrub through training: all panels show that step. At “now” they follow the run.",
-    )
-
-
 def show_step(step: int | None) -> None:
     """In a callback: show a step in all panels, or with None the newest one."""
-    st.session_state[_SHOWN] = NOW if step is None else step
+    st.session_state[_SHOWN] = step
     follow_shown_step()
 
 
@@ -87,8 +66,7 @@ def follow_shown_step() -> None:
 
 def shown_step() -> int | None:
     """Return the step that all panels show, or None for the newest one."""
-    step = st.session_state.get(_SHOWN, NOW)
-    return None if step == NOW else step
+    return st.session_state.get(_SHOWN)
 
 
 def shown_moment(snapshot: Snapshot) -> Moment:

@@ -11,9 +11,11 @@ import streamlit as st
 
 from attnlab.configuration.options import OptionError, present
 from attnlab.film.sequence import final_sources
+from attnlab.generators import AbstractGenerator
 from attnlab.inspection import in_words
 from attnlab.inspection.advice import Advice, advice_for
 from attnlab.inspection.what_happened import happened_in
+from attnlab.lessons.examples import RUN_FILES
 from attnlab.live.live_run import LiveRun
 from attnlab.models.inside import mean_trace
 from attnlab.optimum import baselines_of, dependence, informative_positions
@@ -25,7 +27,7 @@ from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.controls.lesson_controls import open_lesson
 from attnlab.ui.controls.share_panel import draw_link_panel
 from attnlab.ui.core.display import draw_button
-from attnlab.ui.core.example_run import draw_example_note, readable_example_run
+from attnlab.ui.core.example_run import example_note, readable_example_run
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while
 from attnlab.ui.core.outside import as_message, draw_error
@@ -61,15 +63,18 @@ class Bench(NamedTuple):
 def draw_bench(
     title: str,
     *,
-    about: str = "",
     draw_first: Callable[[Bench], None] | None = None,
-    example: str = "",
+    looks_inside: bool = False,
 ) -> Bench:
     """Draw controls, buttons and everything that changes while the run trains.
 
-    With `about`, title and text are above the buttons; without it, the title is beside them. With
-    `draw_first`, its content is between the buttons and the live charts. Until the session has a
-    run, the example run of that name is shown, if it is of the selected process.
+    Until the session has a run, the example of the selected process is shown, if there is one; but
+    a process without a target starts with an untrained model unless the page looks inside.
+
+    Args:
+        title: The page's title, beside the buttons.
+        draw_first: Draws what is between the buttons and the film.
+        looks_inside: Whether the page's own panels follow the film, instead of those of Train.
     """
     run = session_run()
     follow_run_file(run)
@@ -82,32 +87,33 @@ def draw_bench(
     run_commands(run, form)
     snapshot = run.snapshot()
     bench = Bench(run, form, snapshot)
-    if about:
-        with st.container(gap="small", key="heading"):
-            st.title(title, anchor=False)
-            st.caption(about)
-    key = "buttons" if about else "bar"
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=key):
-        if not about:
-            st.title(title, anchor=False, width="content")
-        transport.draw_transport(run, form, snapshot)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="bar"):
+        st.title(title, anchor=False, width="content")
+        transport.draw_transport(run, form, snapshot, has_speeds=not looks_inside)
     # Permanent containers, so that notices that come and go do not move the fragments after them.
     notices, live = st.container(), st.container()
     with notices:
         if isinstance(form, OptionError):
             draw_form_problem(form)
         draw_library_problem()
-        # The example run is shown if it is of the same process.
+        process = run.experiment.generator
         is_new = snapshot.state == "idle" and not session().runs_shelved
-        shown = readable_example_run(example) if example and is_new else None
-        if shown is not None and shown.experiment.generator == run.experiment.generator:
-            draw_example_note(shown, "Start")
-            bench = Bench(shown, form, shown.snapshot())
+        if is_new and (looks_inside or process.writes_target) and process.name in RUN_FILES:
+            shown = readable_example_run(process.name)
+            # Others of this kind have other options.
+            if shown is not None and shown.experiment.generator == process:
+                bench = Bench(shown, form, shown.snapshot())
     with live:
         if draw_first is not None:
             draw_first(bench)
-        _draw_live(bench.run, form, bench.snapshot)
+        _draw_live(bench, looks_inside=looks_inside)
     return bench
+
+
+def process_of(bench: Bench) -> AbstractGenerator:
+    """Return the process that the controls describe or, if they are invalid, that of the run."""
+    of = bench.run.experiment if isinstance(bench.form, OptionError) else bench.form
+    return of.generator
 
 
 def draw_bench_foot(bench: Bench) -> None:
@@ -121,11 +127,12 @@ def draw_bench_foot(bench: Bench) -> None:
     )
 
 
-def _draw_live(run: LiveRun, form: Form, snapshot: Snapshot) -> None:
+def _draw_live(bench: Bench, *, looks_inside: bool) -> None:
     """Draw everything that changes, four times a second while the run trains.
 
-    `snapshot` is the state that the buttons show. If the run has ended since, the page is rerun.
+    The buttons show the state of `bench`. If the run has ended since, the page is rerun.
     """
+    run, _, snapshot = bench
 
     def moves(now: Snapshot) -> tuple[bool, bool]:
         return now.active and not now.in_queue, bool(not_measured(now))
@@ -135,7 +142,7 @@ def _draw_live(run: LiveRun, form: Form, snapshot: Snapshot) -> None:
 
     draw_while(
         lambda: moves(run.snapshot()),
-        lambda: _draw(run, form),
+        lambda: _draw(bench, looks_inside=looks_inside),
         key=cursor.LIVE,
         seconds=0.25,
         waited=moves(snapshot),
@@ -148,7 +155,8 @@ def _draw_live(run: LiveRun, form: Form, snapshot: Snapshot) -> None:
     draw_while(repeat_progress, lambda: None, key="repeated", waited=repeat_progress())
 
 
-def _draw(run: LiveRun, form: Form) -> None:
+def _draw(bench: Bench, *, looks_inside: bool) -> None:
+    run, form = bench.run, bench.form
     snapshot = run.snapshot()
     show_save_problem()
     # Always drawn, with height zero, so that nothing below moves.
@@ -164,7 +172,8 @@ def _draw(run: LiveRun, form: Form) -> None:
         with st.container(key="task"):
             st.markdown(f"{rule} **{_QUESTION}**")
         _draw_state(run, form, snapshot, moment)
-        draw_welcome()
+        if not looks_inside:
+            draw_welcome()
         # Containers first: what they hold depends on the controls below.
         picture, sentence = st.container(key="picture"), st.container(key="what_happened")
     with sentence:
@@ -181,15 +190,16 @@ def _draw(run: LiveRun, form: Form) -> None:
         with picture:
             st.caption(":material/hourglass_top: Preparing the run …")
         return
+    if run is not session_run():
+        sentence.markdown(example_note(run))
     with st.container(gap="small"):
-        if walk := loss_panel.walk_of(run, seen, moment.evaluation):
-            with st.container(key="walk"):
-                st.markdown(walk[0], help=walk[1])
-        figures_panel.draw_findings(form)
-        figures_panel.draw_figures(seen, moment.evaluation, training_accuracy(run, seen, moment))
+        if not looks_inside:
+            _draw_figures(run, form, seen, moment)
         with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
             sequence = panel.draw_sequence_choice(seen)
-            choice = loss_panel.draw_loss_choice(run, seen)
+            choice = loss_panel.LossChoice(logarithmic=False, baselines=(), seeds=None)
+            if not looks_inside:
+                choice = loss_panel.draw_loss_choice(run, seen)
         past = [each for each in session().past_runs if each.experiment != seen.experiment]
         places = () if informative is None else np.flatnonzero(informative) + 1
         with building, st.spinner("Computing the film …"):
@@ -198,9 +208,18 @@ def _draw(run: LiveRun, form: Form) -> None:
         with picture:
             draw_film(film | loss_panel.loss_data(seen, choice, past))
         at_rest = moment.is_now and not snapshot.active
-        panel.draw_views(seen, moment.model, informative, at_rest)
+        if not looks_inside:
+            panel.draw_views(seen, moment.model, informative, at_rest)
     # Last, so that the page shows all else while it goes on.
     measure_some(seen)
+
+
+def _draw_figures(run: LiveRun, form: Form, seen: Snapshot, moment: cursor.Moment) -> None:
+    if walk := loss_panel.walk_of(run, seen, moment.evaluation):
+        with st.container(key="walk"):
+            st.markdown(walk[0], help=walk[1])
+    figures_panel.draw_findings(form)
+    figures_panel.draw_figures(seen, moment.evaluation, training_accuracy(run, seen, moment))
 
 
 def _draw_state(run: LiveRun, form: Form, snapshot: Snapshot, moment: cursor.Moment | None) -> None:

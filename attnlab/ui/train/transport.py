@@ -43,8 +43,10 @@ _BADGES = {
 }
 
 
-def draw_transport(run: LiveRun, form: controller.Form, snapshot: Snapshot) -> None:
-    """Draw the buttons Start, Pause, Step, Reset and New seed, and the menu of speeds."""
+def draw_transport(
+    run: LiveRun, form: controller.Form, snapshot: Snapshot, *, has_speeds: bool
+) -> None:
+    """Draw the buttons Start, Pause, Step, Reset and New seed, and perhaps the menu of speeds."""
     state, broken = snapshot.state, isinstance(form, OptionError)
     ended, blocked = state in ("done", "failed"), broken and state == "idle"
     differs = settings_differ(form, snapshot) and not broken
@@ -70,15 +72,16 @@ def draw_transport(run: LiveRun, form: controller.Form, snapshot: Snapshot) -> N
         _button("Step", controller.step, "skip_next", "n", disabled=ended or blocked)
         _button("Reset", controller.reset, "replay", "b", disabled=broken)
         draw_button("New seed", "run_new_seed", "casino", _draw_seed, shortcut="d", disabled=broken)
-        st.selectbox(
-            "speed",
-            list(_SPEEDS),
-            key="run_speed",
-            persist_state="session",
-            label_visibility="collapsed",
-            on_change=lambda: set_speed(run),
-            width=124,
-        )
+        if has_speeds:
+            st.selectbox(
+                "speed",
+                list(_SPEEDS),
+                key="run_speed",
+                persist_state="session",
+                label_visibility="collapsed",
+                on_change=lambda: set_speed(run),
+                width=124,
+            )
 
 
 def set_speed(run: LiveRun) -> None:

@@ -5,19 +5,23 @@ from collections.abc import Mapping
 import streamlit as st
 
 from attnlab.runs.library import LibraryError
-from attnlab.training.presets import FIRST_PRESET, PRESETS, START_PRESETS, Preset
+from attnlab.training.presets import FIRST_PRESET, PRESETS, Preset
 from attnlab.ui.controls.address import go_to
 from attnlab.ui.controls.form_state import fill_form, read_form
-from attnlab.ui.core.display import PAGES, draw_button
+from attnlab.ui.core.display import LOOK_INSIDE_PAGE, draw_button
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_library, session_run
 from attnlab.ui.train.controller import queue, start
+from attnlab.ui.train.tabs import ALGORITHM, BELIEFS, VIEW
 
-# The start cards with their icons, and the page of a card that is not for Train. Start starts the
-# first preset.
-_ICONS = {"published-dotmod-attention": "extension", "cards-encoder-decoder": "playing_cards"}
-_PAGES = {"cards-encoder-decoder": PAGES / "sequence_to_sequence.py"}
+# What a click opens, by preset: a label, an icon, and the tab that looks into it, or "" to start it.
+_CARDS = {
+    "published-dotmod-attention": ("The blog's puzzle", "extension", ""),
+    "cards-encoder-decoder": ("Sort a hand of cards", "playing_cards", ""),
+    "mess3-belief": ("A fractal of beliefs", "change_history", BELIEFS),
+    "induction": ("An induction head", "search", ALGORITHM),
+}
 _CHOSEN = "welcome"
 
 
@@ -27,17 +31,16 @@ def draw_welcome() -> None:
     A new visitor has no run yet, came without a link, and changed no setting.
     """
     if preset := session().kept.pop(_CHOSEN, None):
-        if preset in _PAGES:
-            go_to(_PAGES[preset])
+        if _CARDS[preset][-1]:
+            go_to(LOOK_INSIDE_PAGE)
         # The whole page starts the run, and the button is in a fragment.
         st.rerun()
     if not _is_new_visitor():
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
         st.markdown("**New here? Press Start.** Or try:", width="content")
-        for name, icon in _ICONS.items():
-            title = START_PRESETS[name].title
-            draw_button(title, f"welcome_{name}", icon, _choose, name, type="tertiary")
+        for name, (label, icon, _) in _CARDS.items():
+            draw_button(label, f"welcome_{name}", icon, _choose, name, type="tertiary")
 
 
 def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
@@ -63,5 +66,8 @@ def _is_new_visitor() -> bool:
 
 def _choose(preset: str) -> None:
     fill_form(PRESETS[preset].experiment)
-    queue(start)
+    if tab := _CARDS[preset][-1]:
+        st.session_state[VIEW] = tab
+    else:
+        queue(start)
     session().kept[_CHOSEN] = preset

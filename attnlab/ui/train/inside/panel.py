@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnlab.configuration.options import present
 from attnlab.film.sequence import final_sources
-from attnlab.generators import as_task
+from attnlab.generators import AbstractGenerator, as_task
 from attnlab.inspection import depends_on
 from attnlab.inspection.targets import on_true_alignment
 from attnlab.models import AbstractModel, Trace
@@ -19,6 +19,7 @@ from attnlab.ui.core.display import INSIDE_HEIGHT, on_dark
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.train.cursor import follow_shown_step
 from attnlab.ui.train.inside.maps import MAP_VIEWS
 from attnlab.ui.train.inside.other_views import ALIGNMENT_VIEW, VALUE_VIEWS, cross_maps
 from attnlab.ui.train.inside.shown import ALIGNMENT, MEAN, Choice, Influence, Inside, Shown
@@ -26,13 +27,24 @@ from attnlab.ui.train.inside.shown import ALIGNMENT, MEAN, Choice, Influence, In
 # In the order of the menu.
 VIEWS = MappingProxyType({ALIGNMENT: ALIGNMENT_VIEW, **MAP_VIEWS, **VALUE_VIEWS})
 
+# Key of the film's sequence.
+_FILM = "probe"
 # With more heads, a chip only has room for a name such as "H1".
 _NAMED_IN_FULL = 4
 # Every redraw replaces each token of each of these sequences by each other token.
 _SEQUENCES, _LONG_SEQUENCES, _LONG, _VERY_LONG = 32, 4, 24, 64
 
 
-def draw_sequence_choice(snapshot: Snapshot, key: str = "probe", *, has_mean: bool = False) -> Any:
+def _sequence_key(process: AbstractGenerator, key: str = _FILM) -> str:
+    return f"task_{key}" if process.writes_target else key
+
+
+def chosen_sequence(snapshot: Snapshot) -> int:
+    """Return the index of the film's probe sequence, which is chosen above."""
+    return st.session_state.get(_sequence_key(snapshot.experiment.generator), 0)
+
+
+def draw_sequence_choice(snapshot: Snapshot, key: str = _FILM, *, has_mean: bool = False) -> Any:
     """Draw the menu of probe sequences; return the chosen index, or `MEAN` for their mean."""
     process, probes = snapshot.experiment.generator, present(snapshot.probes)
     count, vocabulary = len(probes), process.vocabulary
@@ -49,8 +61,10 @@ def draw_sequence_choice(snapshot: Snapshot, key: str = "probe", *, has_mean: bo
         format_func=name,
         # A task starts with one sequence, since a mean over different alignments is blurred.
         index=len(means) if process.writes_target else 0,
-        key=f"task_{key}" if process.writes_target else key,
+        key=_sequence_key(process, key),
         persist_state="session",
+        # The panels below the film follow its sequence.
+        on_change=follow_shown_step if key == _FILM else None,
         width=235,
         help="The sequence read by the model. These sequences stay the same during training, so "
         "changes come from the model.",

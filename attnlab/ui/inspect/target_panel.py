@@ -1,4 +1,4 @@
-"""Inspect: the page for sequence-to-sequence tasks."""
+"""What a model writes for a source, and how its target tokens depend on the source."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,92 +11,41 @@ import streamlit as st
 from attnlab.charts import Drawing, alignment_chart
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import present
-from attnlab.generators import AbstractTask, as_task, write_source
+from attnlab.generators import AbstractTask, as_task
 from attnlab.inspection import SourceInfluence, can_align, probs_by_query, source_influence
 from attnlab.inspection.decoding import write_target
-from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.inside import map_name, trace_of
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
-from attnlab.ui.inspect.edits_panel import draw_edits
-from attnlab.ui.inspect.prediction_panel import draw_moment, follows
-from attnlab.ui.inspect.quality_panel import draw_target_quality
-from attnlab.ui.inspect.view import View, mean_patterns
+from attnlab.ui.inspect.view import mean_patterns
 from attnlab.ui.sequence_to_sequence.hands import draw_source_field
-from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
-from attnlab.ui.train.inside.panel import draw_head_choice
+from attnlab.ui.train.inside.panel import chosen_sequence, draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
 
-_SOURCE, _FROM = "edited_source", "edited_from_source"
+_SOURCE = "edited_source"
 # Number of sequences to average over, and number of replacements tried per source token.
 _SEQUENCES, _REPLACEMENTS = 64, 8
 _HEIGHT = 320
 _ONE = "the sequence above"
-_SECONDS = 1.0
 
 
-def draw_task(run: LiveRun, snapshot: Snapshot) -> None:
-    """Draw the page: the target that the model writes, maps of the source, and test results."""
-    experiment, moment = snapshot.experiment, shown_moment(snapshot)
-    task, model = as_task(experiment.generator), moment.model
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        with st.container(width="stretch"):
-            draw_scrubber(snapshot)
-        tokens = _draw_source(task, present(snapshot.probes))
-    draw_moment(
-        run,
-        snapshot,
-        lambda shown, at_rest: _draw_target(task, shown.model, tokens),
-        key="task_target",
-        seconds=_SECONDS,
-    )
-    if follows(snapshot, moment):
-        st.caption(
-            "Maps, single cells, edits and test results appear when the run pauses or ends. "
-            "Choose an earlier step to see them now."
-        )
-        return
-    test = np.asarray(run.test_sequences())
-    st.header("Target and source", anchor=False, divider="gray")
-    _draw_source_maps(task, model, test[:, :-1], tokens)
-    # At first the last layer that attends to the source.
-    trace = trace_of(model, tokens)
-    places = [place for place, found in enumerate(trace.attention) if can_align(found)]
-    choice = Choice(0, *draw_head_choice(trace, "map", first=(places or [0])[-1]))
-    if model.has_heads:
-        draw_cell(experiment, model, tokens, View(shares=True, choice=choice))
-    if model.logits_are_a_sum:
-        draw_contributions(experiment, model, tokens)
-    draw_edits(experiment, model, test, models_before(snapshot, moment))
-    draw_target_quality(task, model, test)
+def draw_target(snapshot: Snapshot, model: AbstractModel) -> np.ndarray:
+    """Draw the source, which can be edited, and the target that the model writes for it.
 
-
-def _draw_source(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
-    """Draw a menu of sources, and the chosen one as text to edit; at first a probe's.
-
-    Return it with its true target, without the last token.
+    At first the source is that of the film, and again whenever another one is chosen there. Return
+    it with its true target, without the last token.
     """
+    task = as_task(snapshot.experiment.generator)
     count = task.prompt_length()
+    shown = tuple(map(int, present(snapshot.probes)[chosen_sequence(snapshot)][:count]))
 
     def take(source: np.ndarray) -> None:
-        st.session_state[_SOURCE] = (task, tuple(int(token) for token in source))
+        st.session_state[_SOURCE] = (task, shown), tuple(int(token) for token in source)
 
-    if (kept := st.session_state.get(_SOURCE)) is None or kept[0] != task:
-        take(probes[0][:count])
-        st.session_state[_FROM] = 0
-    source = np.array(st.session_state[_SOURCE][1], np.int32)
-    st.selectbox(
-        f"initial {task.source_name}",
-        range(len(probes)),
-        key=_FROM,
-        persist_state="session",
-        format_func=lambda i: f"{i + 1}: {write_source(task, probes[i][:count])}",
-        width=260,
-        on_change=lambda: take(probes[st.session_state[_FROM]][:count]),
-    )
+    of, own = st.session_state.get(_SOURCE, (None, ()))
+    source = np.array(own if of == (task, shown) else shown, np.int32)
     draw_source_field(
         f"edit the {task.source_name}",
         task,
@@ -107,10 +56,23 @@ def _draw_source(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
         help=f"Type {task.source_length} of {task.spelling}; the true target is shown below.",
     )
     target = np.asarray(task.target_of(jnp.asarray(source)), np.int32)
-    return np.concatenate([source, target[:-1]])
+    tokens = np.concatenate([source, target[:-1]])
+    _draw_written(task, model, tokens)
+    return tokens
 
 
-def _draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) -> None:
+def draw_source_maps(
+    task: AbstractTask, model: AbstractModel, test: np.ndarray, tokens: np.ndarray
+) -> Choice:
+    """Draw what target tokens attend to and depend on in the source; return layer and head."""
+    _draw_source_maps(task, model, test, tokens)
+    # At first the last layer that attends to the source.
+    trace = trace_of(model, tokens)
+    places = [place for place, found in enumerate(trace.attention) if can_align(found)]
+    return Choice(0, *draw_head_choice(trace, "map", first=(places or [0])[-1]))
+
+
+def _draw_written(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) -> None:
     """Draw a table of the target: true and decoded tokens, and the model's probabilities."""
     count, symbols = task.prompt_length(), task.vocabulary.symbols
     source = jnp.asarray(tokens[:count])

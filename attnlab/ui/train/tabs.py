@@ -1,0 +1,60 @@
+"""The tabs of Look inside, each with its question, and their parameter in the address."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import streamlit as st
+
+from attnlab.generators import AbstractGenerator
+from attnlab.inspection.belief_probes import has_beliefs
+from attnlab.inspection.strategies import has_references
+from attnlab.ui.controls.address import OwnParameters, choices_in_address
+
+VIEW = "view"
+ATTENTION, BELIEFS, ALGORITHM = "attention", "beliefs", "algorithm"
+
+
+class Tab(NamedTuple):
+    """A tab: its title, the processes that it is about, and what the others lack.
+
+    `lacks` is the end of a sentence about such a process.
+    """
+
+    title: str
+    applies: Callable[[AbstractGenerator], bool] = lambda process: True
+    lacks: str = ""
+
+
+TABS: Mapping[str, Tab] = MappingProxyType(
+    {
+        ATTENTION: Tab("Where it looks"),
+        BELIEFS: Tab("What it believes", has_beliefs, "has no hidden states"),
+        ALGORITHM: Tab("Which algorithm", has_references, "has the same rule in all sequences"),
+    }
+)
+
+
+def parameters(first: str) -> OwnParameters:
+    """Return the parameter of the tab in an address that opens with the tab `first`."""
+    return choices_in_address({VIEW: (first, *(name for name in TABS if name != first))})
+
+
+def choose_tab(process: AbstractGenerator) -> str:
+    """Draw the tabs that apply to the process, if there are several; return the chosen one.
+
+    A tab that the address asks for is among them.
+    """
+    chosen = st.session_state[VIEW]
+    names = [name for name, tab in TABS.items() if tab.applies(process) or name == chosen]
+    if len(names) > 1:
+        st.segmented_control(
+            "view",
+            names,
+            required=True,
+            key=VIEW,
+            format_func=lambda name: TABS[name].title,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+    return st.session_state[VIEW]
