@@ -17,19 +17,13 @@ from benchmarks.visitors import Visitor, script_seconds, server_and_browser
 
 _VISITORS, _TRAINING = 20, 4
 _STEPS = 100_000
-_LABORATORY = "Laboratory"
-_PAGES = (
-    (_LABORATORY, "Train"),
-    (_LABORATORY, "Inspect"),
-    (_LABORATORY, "Generators"),
-    ("Lessons", "Glossary"),
-)
+_PAGES = ("Train", "Look inside", "Processes", "Glossary")
 _FIRST_SEED = 1_000
 
 
 def _click(visitor: Visitor, chance: random.Random) -> None:
     """Go somewhere else, or move a control where there is one."""
-    visitor.go_to(*chance.choice(_PAGES))
+    visitor.go_to(chance.choice(_PAGES))
     sliders = visitor.page.get_by_role("slider")
     if sliders.count():
         sliders.first.press(chance.choice(("ArrowLeft", "ArrowRight")))
@@ -39,7 +33,7 @@ def _click(visitor: Visitor, chance: random.Random) -> None:
 def _has_its_session(visitor: Visitor, seed: int) -> bool:
     """Whether the session is still the one that was given this seed."""
     with suppress(Error):
-        visitor.go_to(_LABORATORY, "Train")
+        visitor.go_to("Train")
         visitor.train.part("run_status").wait_for()
         return visitor.train.field("seed").input_value() == str(seed)
     return False

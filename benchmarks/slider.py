@@ -7,7 +7,7 @@ from benchmarks.script_runs import ROOT, opened_app
 from benchmarks.timing import Figure, spread
 
 # The pages that are no exploration: they train, or have nothing to move.
-_OTHERS = frozenset({"train", "inspect", "words"})
+_OTHERS = frozenset({"train", "look_inside", "words"})
 _MOVES = 12
 
 

@@ -54,9 +54,9 @@ class Visitor:
         self.page.goto(url)
         self.train = TrainPage(self.page)
 
-    def go_to(self, group: str, title: str) -> None:
-        """Choose a page from a group of the navigation."""
-        go_to(self.page, group, title)
+    def go_to(self, title: str) -> None:
+        """Choose a page from the menu."""
+        go_to(self.page, title)
 
     def exceptions(self) -> list[str]:
         """What stands on the page in the place of a part that failed."""

@@ -137,7 +137,7 @@ def _asks() -> Iterator[Ask]:
     }
     for what, generator in processes.items():
         query = to_query(Experiment(generator=generator, length=HOSTED.caps["length"]))
-        yield Ask("Generators", f"{what}, {HOSTED.caps['length']} days", "generators", query)
+        yield Ask("Processes", f"{what}, {HOSTED.caps['length']} days", "generators", query)
     for what, generator in processes.items():
         query = to_query(_slowest_experiment(generator))
         yield Ask("Train", f"{what}, all sizes at their caps", "", query, _press("run_start"))
@@ -146,9 +146,9 @@ def _asks() -> Iterator[Ask]:
     yield Ask("Train", "the largest transformer, dotmod", "", query, _press("run_start"))
     for what, generator in processes.items():
         query = to_query(_slowest_experiment(generator, steps=20))
-        yield Ask("Inspect", f"{what}, all sizes at their caps", "", query, after_training=True)
+        yield Ask("Look inside", f"{what}, all sizes at their caps", "", query, after_training=True)
     query = to_query(_slowest_experiment(slow_stream, steps=20, model=stack))
-    yield Ask("Inspect", "the largest transformer, dotmod", "", query, after_training=True)
+    yield Ask("Look inside", "the largest transformer, dotmod", "", query, after_training=True)
     tables = {
         **{f"step_{name}": _matrix(8, 8) for name in ("inputs", "asking")},
         **{f"step_w_{name}": _matrix(8, 16) for name in ("query", "key", "value")},
@@ -241,7 +241,7 @@ def _measured(ask: Ask, cap: float) -> str:
             )
         watch = _Watch(page, server, cap)
         if ask.after_training:
-            go_to(page, "Laboratory", ask.page)
+            go_to(page, ask.page)
         else:
             page.goto(address)
         stands = watch.until(lambda: _stands(page))

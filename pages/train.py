@@ -1,8 +1,5 @@
 """Train: choose settings, train a model and watch what it learns."""
 
-import streamlit as st
-
-from attnlab.ui.core.display import LOOK_INSIDE_PAGE
 from attnlab.ui.sequence_to_sequence.table_panel import draw_table
 from attnlab.ui.sequence_to_sequence.task_panel import draw_task_figures
 from attnlab.ui.shell import ensure_shell
@@ -12,7 +9,6 @@ from attnlab.ui.train.training_page import draw_bench, draw_bench_foot
 
 ensure_shell()
 bench = draw_bench("Train", draw_first=draw_table)
-st.page_link(LOOK_INSIDE_PAGE, label="Look inside", icon=":material/search:")
 draw_task_figures(bench)
 draw_measures(bench.run)
 draw_sequences(bench.run)

@@ -10,10 +10,9 @@ pictures of the documentation are taken, such as `docs/train.png`, `docs/train-d
 import argparse
 import io
 import itertools
-import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,7 +23,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: 
 
 from tests.e2e.browser import find_browser, launch_browser  # noqa: E402
 from tests.e2e.server import AppServer  # noqa: E402
-from tests.e2e.train_page import TrainPage, wait_for_late_results  # noqa: E402
+from tests.e2e.train_page import TrainPage, go_to, wait_for_late_results  # noqa: E402
 from tests.pages import PAGES, title_of  # noqa: E402
 
 # A busy machine may take seconds over a click, and a minute over the probes of a run.
@@ -43,8 +42,12 @@ _SIZES = {
 _DRAWING_MILLISECONDS = 1000
 # A picture of so few colours takes half of the space.
 _COLOURS = 256
-# Pages that are taken after a run of their own.
-_WITH_OWN_RUN = ("sequence_to_sequence", "beliefs", "in_context")
+# Addresses that are taken after a run of their own, with the page that each opens.
+_WITH_OWN_RUN = {
+    "sequence_to_sequence": "Train",
+    "beliefs": "Look inside",
+    "in_context": "Look inside",
+}
 
 
 def main() -> int:
@@ -85,20 +88,21 @@ def _trained(browser: Browser, url: str) -> Page:
 
 def _take_docs(browser: Browser, url: str, folder: Path) -> None:
     page = _trained(browser, url)
-    _take_both(page, [name for name in PAGES if name not in _WITH_OWN_RUN], folder)
-    for name in _WITH_OWN_RUN:
+    _take_both(page, {name: title_of(name) for name in PAGES}, folder)
+    for name, title in _WITH_OWN_RUN.items():
         page.goto(f"{url}/{name}")
         TrainPage(page).finish_default_run()
-        _take_both(page, [name], folder)
+        _take_both(page, {name: title}, folder)
     page.context.close()
 
 
-def _take_both(page: Page, names: Sequence[str], folder: Path) -> None:
-    """Take pages in light and in dark."""
-    for (scheme, ending), name in itertools.product((("light", ""), ("dark", "-dark")), names):
+def _take_both(page: Page, titles: Mapping[str, str], folder: Path) -> None:
+    """Take pages, by the name of their pictures, in light and in dark."""
+    looks = (("light", ""), ("dark", "-dark"))
+    for (scheme, ending), (name, title) in itertools.product(looks, titles.items()):
         page.emulate_media(color_scheme=scheme)
         # Charts get their colours when the page is run.
-        _follow(page, title_of(name))
+        go_to(page, title)
         wait_for_late_results(page)
         TrainPage(page).settle()
         # Over a chart the pointer would open its toolbar.
@@ -118,29 +122,12 @@ def _walk(browser: Browser, url: str, folder: Path) -> None:
     page = _trained(browser, url)
     for scheme, name in itertools.product(_SCHEMES, PAGES):
         page.emulate_media(color_scheme=scheme)
-        _follow(page, title_of(name))
+        go_to(page, title_of(name))
         for screen, (width, height) in _SIZES.items():
             page.set_viewport_size({"width": width, "height": height})
             _shoot(page, folder / f"{name}-{screen}-{scheme}.png")
         page.set_viewport_size({"width": 1400, "height": 900})
     page.context.close()
-
-
-def _follow(page: Page, title: str) -> None:
-    """Choose a page from the menu, in whichever of its groups it is."""
-    link = page.get_by_test_id("stTopNavDropdownLink").filter(has_text=re.compile(f"{title}$"))
-    groups = page.get_by_test_id("stTopNavSection")
-    # On a phone they stand in the sidebar.
-    groups.first.wait_for()
-    for group in groups.all():
-        group.click()
-        # The first to open takes a moment.
-        page.wait_for_timeout(_DRAWING_MILLISECONDS)
-        if link.count():
-            link.click()
-            break
-        page.keyboard.press("Escape")
-    page.get_by_role("heading", name=title, exact=True, level=1).wait_for()
 
 
 def _shoot(page: Page, path: Path) -> None:

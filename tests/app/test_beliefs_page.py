@@ -14,7 +14,8 @@ from tests.app.lessons import film
 
 PAGE, FORMER = "pages/look_inside.py", "pages/beliefs.py"
 SETTINGS = {
-    "view": "beliefs", "generator": "mess3", "length": 4, "model": "transformer", "transformer_heads": 1,
+    "view": "beliefs", "generator": "mess3", "length": 4, "model": "transformer",
+    "transformer_heads": 1,
     "transformer_d_model": 8, "transformer_mlp_width": 8, "loss": "next", "steps": 2,
     "batch": 20, "test_size": 100, "data": "fresh",
 }  # fmt: skip

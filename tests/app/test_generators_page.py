@@ -67,7 +67,7 @@ def _opened(page, section) -> AppTest:
 @pytest.mark.slow
 def test_the_page_opens_on_the_form_s_process(first_page):
     page = first_page
-    assert [title.value for title in page.title] == ["Generators"]
+    assert [title.value for title in page.title] == ["Processes"]
     first = PRESETS[FIRST_PRESET].experiment
     assert page.selectbox(key="generator").value == first.generator.name
     ceiling = optimum(first.generator, first.length).final.accuracy

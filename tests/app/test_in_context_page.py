@@ -13,7 +13,8 @@ from tests.app.lessons import film
 
 PAGE, FORMER = "pages/look_inside.py", "pages/in_context.py"
 SETTINGS = {
-    "view": "algorithm", "generator": "in-context-markov", "length": 6, "model": "transformer", "transformer_heads": 1,
+    "view": "algorithm", "generator": "in-context-markov", "length": 6,
+    "model": "transformer", "transformer_heads": 1,
     "transformer_layers": 2, "transformer_d_model": 8, "transformer_mlp_width": 0, "loss": "next",
     "steps": 20, "batch": 20, "test_size": 100, "data": "fresh",
 }  # fmt: skip

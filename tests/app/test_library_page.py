@@ -170,20 +170,19 @@ def test_a_run_is_opened_and_goes_on_in_its_row(library, page):
 
 
 @pytest.mark.slow
-def test_a_run_of_a_hidden_markov_process_opens_in_beliefs(library, page):
+def test_a_run_of_a_hidden_markov_process_has_a_tab_of_beliefs(library, page):
     library.keep(result_of(run=run_of()))
     hidden = dataclasses.replace(SMALL_LINEAR, generator=HiddenMarkov())
     library.keep(result_of(hidden, run=run_of(hidden)))
-    app, key = page(), "library_open_beliefs"
-    _tick(app, 1)
-    assert not any(button.key == key for button in app.button)
-    _tick(app, 2)
-    app.button(key=key).click().run()
-    assert not app.exception
-    assert [title.value for title in app.title] == ["Beliefs"]
+    for number, tabs in ((1, []), (2, ["Where it looks", "What it believes"])):
+        app = page()
+        _tick(app, number)
+        app.button(key="library_open_look_inside").click().run()
+        assert not app.exception
+        assert [title.value for title in app.title] == ["Look inside"]
+        drawn = [each.options for each in app.segmented_control if each.key == "view"]
+        assert drawn == [tabs] * bool(tabs)
     assert app.session_state["session"].run.experiment.generator == HiddenMarkov()
-    app.switch_page("pages/train.py").run()
-    assert "Open in Beliefs" in [link.label for link in app.main.get("page_link")]
 
 
 def test_a_run_without_a_model_offers_its_settings(library, page):

@@ -58,14 +58,14 @@ def point(page, hand, width):
     page.selectbox(key="match_family").select("rnn-attention")
     page.segmented_control(key="match_hand").set_value(hand)
     page.segmented_control(key="match_width").set_value(width).run()
-    (line,) = [each.value for each in page.markdown if "[Open in Seq" in each.value]
+    (line,) = [each.value for each in page.markdown if "[Open in Train]" in each.value]
     return line
 
 
 def test_a_point_of_the_sweep_opens_elsewhere(page):
     line = point(page, "10", "64")
     address = urlsplit(line.split("](")[1].split(")")[0])
-    assert address.path == "sequence_to_sequence"
+    assert address.path == "./"
     link = from_query(dict(parse_qsl(address.query)))
     assert link.experiment == swept("rnn-attention", 10, 64)
     assert not link.notices

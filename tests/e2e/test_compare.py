@@ -39,8 +39,8 @@ def test_settings_are_compared_brushed_and_a_run_is_opened(new_page, server):
     box = grid.bounding_box()
     page.mouse.click(box["x"] + 16, box["y"] + 1.5 * ROW)
     page.locator(".st-key-compare_open button").click()
-    expect(page.get_by_role("heading", level=1, name="Inspect")).to_be_visible()
-    expect(page).to_have_url(re.compile("/inspect.*learning_rate=0.01"))
+    expect(page.get_by_role("heading", level=1, name="Look inside")).to_be_visible()
+    expect(page).to_have_url(re.compile("/look_inside.*learning_rate=0.01"))
     # The comparison is as it was, and what was chosen too.
     page.go_back()
     expect(page.get_by_role("heading", level=1, name="Compare")).to_be_visible()

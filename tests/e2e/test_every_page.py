@@ -29,7 +29,7 @@ pytestmark = pytest.mark.e2e
 # What stands on a page when all of it is there; elsewhere it is the last expander.
 _LAST = {
     "known_results": "summary:has-text('Run it here')",
-    "inspect": ".st-key-transitions",
+    "look_inside": ".st-key-transitions",
     "words": "text=every position predicts its next token",
 }
 # Of a row of sections, of which one is drawn.
@@ -213,7 +213,7 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
         training = Training(test_size=1_000, loss="next")
         experiment = Experiment(generator=GENERATORS["even"](), length=6, training=training)
     query = to_query(experiment, Lesson("Which mask?", "Find it."))
-    if name in ("train", "inspect"):
+    if name in ("train", "look_inside"):
         train = TrainPage(page)
         page.goto(f"{server.url}/?{urlencode(query)}")
         train.wait_for("idle")
@@ -221,8 +221,8 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
             page.evaluate(Axe().axe_script)
             assert _findings(page, "light") == []
         train.finish_default_run()
-        if name == "inspect":
-            go_to(page, "Laboratory", "Inspect")
+        if name == "look_inside":
+            go_to(page, "Look inside")
     elif name == "compare":
         page.goto(f"{server.url}/{address(Lesson('Which model?', 'Find it.'))}")
         compare(page)

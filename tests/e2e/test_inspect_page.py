@@ -1,4 +1,4 @@
-"""The Inspect page in a browser: a trained model, looked into from every side."""
+"""Look inside in a browser: a trained model, looked into from every side."""
 
 import re
 
@@ -41,7 +41,7 @@ def inspected_once(new_shared_page, shared_server) -> TrainPage:
     train.fill("steps", 300)
     train.press("start")
     train.wait_for("done")
-    go_to(train.page, "Laboratory", "Inspect")
+    go_to(train.page, "Look inside")
     _wait_for_maps(train.page, *_MAPS)
     train.open_panel("cell_panel")
     _chart(train.page, "chart_cells").wait_for(timeout=_PATIENCE)
@@ -60,19 +60,18 @@ def inspected(inspected_once, server) -> TrainPage:
 def test_the_page_follows_a_run_and_all_panels_have_its_step(bench):
     page = bench.page
     bench.start_long_run()
-    go_to(page, "Laboratory", "Inspect")
+    go_to(page, "Look inside")
     _chart(page, "chart_final_query").wait_for(timeout=_PATIENCE)
     first = bench.status().step
     bench.wait_for_step(first + 1)
     # What is of a model that stands still would show another step.
     expect(_part(page, "chart_attends")).to_have_count(0)
-    _part(page, "inspect_pause").get_by_role("button").click()
+    bench.press("pause")
     at_rest = bench.wait_for("paused")
     _wait_for_maps(page, *_MAPS)
     assert bench.status() == at_rest
-    bench.slide("shown_step", "Home")
-    expect(_part(page, "run_status")).to_contain_text("step 000")
-    expect(page.get_by_text(f"the run is at step {at_rest.step:,}")).to_be_visible()
+    bench.rewind("Home")
+    expect(_part(page, "run_status")).to_contain_text("showing step 000")
     # The run is there again when the user goes back.
     page.go_back()
     page.get_by_role("heading", name="Train", exact=True).wait_for()
@@ -83,9 +82,12 @@ def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):
     page = inspected.page
     page.set_viewport_size({"width": 1280, "height": 720})
     inspected.settle()
-    for key in ("aligned_days", "chart_final_query", "chart_next_day", "account"):
+    # The film and its sentence are the first screen.
+    for key in ("picture", "what_happened"):
         box = _part(page, key).bounding_box()
         assert box["y"] + box["height"] <= 720, key
+    boxes = [_part(page, key).bounding_box() for key in ("aligned_days", "chart_final_query")]
+    assert box["y"] + box["height"] < boxes[0]["y"] < boxes[1]["y"]
     words = _words(page, "chart_final_query")
     assert re.search(r"attends: day \d+, .*depends: day 10, .*truth: day 10, 1\.00", words)
     page.set_viewport_size(DESKTOP)
@@ -157,11 +159,11 @@ def test_cells_days_and_earlier_steps_are_inspected(inspected):
     # An earlier step is inspected.
     error = _part(page, "surprise")
     now, words = error.inner_text(), _words(page, "chart_calibration")
-    inspected.slide("shown_step", "Home")
-    expect(_part(page, "run_status")).to_contain_text("step 000")
+    inspected.rewind("Home")
+    expect(_part(page, "run_status")).to_contain_text("showing step 000")
     expect(_chart(page, "chart_calibration")).not_to_have_attribute("aria-label", words)
     expect(error).not_to_have_text(now)
     expect(_part(page, "transitions")).to_contain_text("reject the model")
     expect(_part(page, "transitions")).to_contain_text(re.compile(r"KL\(true ‖ model\) = [\d.]+ ±"))
-    inspected.slide("shown_step", "End")
+    inspected.rewind("End")
     expect(error).to_have_text(now)

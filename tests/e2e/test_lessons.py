@@ -110,7 +110,7 @@ def test_a_process_is_typed_refused_put_right_and_trained(new_page, server):
     expect(field).to_have_value("custom")
     expect(page.locator(".st-key-custom_table textarea")).to_have_value("0.5  0.5\n0.5  0.5")
     page.go_back()
-    page.get_by_role("heading", name="Generators", exact=True).wait_for()
+    page.get_by_role("heading", name="Processes", exact=True).wait_for()
     expect(field).to_have_value("custom")
     # A task is trained with the loss that suits it.
     TrainPage(page).choose("generator", "sort")

@@ -60,7 +60,7 @@ def test_a_run_outlives_its_server_and_is_named_deleted_opened_and_exported(new_
     paused = train.wait_for("paused")
     loss = train.figure("test loss (nats)")
     # It is the same run, and has one row.
-    go_to(page, "Laboratory", "Library")
+    go_to(page, "Library")
     expect(page.get_by_text("Run 1 of 1.")).to_be_visible()
     _tick(train, 0)
     name = train.part("library_details").get_by_label("name")
@@ -81,7 +81,7 @@ def test_a_run_outlives_its_server_and_is_named_deleted_opened_and_exported(new_
     assert other.wait_for("paused") == paused
     assert other.figure("test loss (nats)") == loss
     page = other.page
-    go_to(page, "Laboratory", "Library")
+    go_to(page, "Library")
     expect(page.get_by_text("Run 1 of 1.")).to_be_visible()
     # The library travels as a file.
     panel = other.open_panel("library_travel")

@@ -13,7 +13,7 @@ from tests.e2e.train_page import TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
-_GROUPS = ("Laboratory", "Lessons", "Results")
+_MENU = ("Train", "Look inside", "Processes", "Compare", "Known results", "Library")
 
 
 def _open(page: Page, server, query: dict[str, str], path: str = "") -> TrainPage:
@@ -41,7 +41,7 @@ def test_links_are_the_first_requests_of_a_fresh_server(new_page, fresh_server):
     lesson.goto(f"{fresh_server.url}/{link}", wait_until="commit")
     train = _open(new_page(), fresh_server, query)
     train.wait_for("idle")
-    expect(train.page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
+    expect(train.page.get_by_test_id("stTopNavLink")).to_have_text(list(_MENU))
     expect(train.field("generator")).to_have_value("dotmod")
     expect(train.field("model")).to_have_value("linear")
     assert _address(train) == query
@@ -62,7 +62,7 @@ def test_the_address_follows_the_controls_on_every_page_and_back_undoes(bench, n
     bench.settle()
     length = bench.page.evaluate("history.length")
     for number, title in enumerate(("Glossary", "Step by step"), start=1):
-        go_to(bench.page, "Lessons", title)
+        go_to(bench.page, title)
         _wait_for_address(bench, "steps", "700")
         assert bench.page.evaluate("history.length") == length + number
     # One press of Back, one page.
@@ -71,9 +71,9 @@ def test_the_address_follows_the_controls_on_every_page_and_back_undoes(bench, n
     lesson = _open(new_page(), server, {"step_stage": "scores"}, "step_by_step")
     expect(lesson.page.get_by_text("In code").last).to_be_visible()
     lesson.settle()
-    go_to(lesson.page, "Lessons", "Glossary")
+    go_to(lesson.page, "Glossary")
     _wait_for_address(lesson, "v", "2")
-    go_to(lesson.page, "Lessons", "Step by step")
+    go_to(lesson.page, "Step by step")
     for key, value in (("v", "2"), ("step_stage", "scores")):
         _wait_for_address(lesson, key, value)
 
@@ -85,7 +85,7 @@ def test_a_lesson_is_on_every_page_hides_controls_and_is_left(new_page, server):
     words = train.part("lesson_words").locator("p")
     expect(words).to_have_text("Find the mask that makes it learnable.")
     train.settle()
-    go_to(train.page, "Laboratory", "Train")
+    go_to(train.page, "Train")
     train.wait_for("idle")
     expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
     for width in (390, DESKTOP["width"]):
@@ -119,6 +119,6 @@ def test_a_link_to_a_term_scrolls_there_and_every_page_leads_to_the_glossary(new
     page.get_by_test_id("stMain").get_by_role("link", name="dependence", exact=True).last.click()
     expect(heading.filter(has_text="dependence")).to_be_in_viewport()
     expect(heading.filter(has_text="total variation")).not_to_be_in_viewport()
-    go_to(page, "Lessons", "Step by step")
+    go_to(page, "Step by step")
     page.get_by_test_id("stMain").get_by_role("link", name="Glossary").click()
     page.get_by_role("heading", name="Glossary", exact=True, level=1).wait_for()

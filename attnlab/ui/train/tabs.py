@@ -40,6 +40,11 @@ def parameters(first: str) -> OwnParameters:
     return choices_in_address({VIEW: (first, *(name for name in TABS if name != first))})
 
 
+def show_tab_of(process: AbstractGenerator) -> None:
+    """In a callback: choose the last tab that applies to the process, the most special one."""
+    st.session_state[VIEW] = [name for name, tab in TABS.items() if tab.applies(process)][-1]
+
+
 def choose_tab(process: AbstractGenerator) -> str:
     """Draw the tabs that apply to the process, if there are several; return the chosen one.
 

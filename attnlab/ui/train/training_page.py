@@ -47,7 +47,7 @@ from attnlab.ui.train.inside import panel
 from attnlab.ui.train.measures_panel import training_accuracy
 from attnlab.ui.train.repeat import draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs, follow_run_file
-from attnlab.ui.train.welcome import draw_welcome
+from attnlab.ui.train.welcome import draw_next_step, draw_welcome
 
 _QUESTION = "Can the model discover this rule from examples?"
 
@@ -179,7 +179,7 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
     with sentence:
         # Without valid settings, the error beside the buttons says what to do.
         if isinstance(form, Experiment) or snapshot.state != "idle":
-            _draw_words(form, snapshot, seen, moment, informative)
+            _draw_words(form, snapshot, seen, moment, informative, looks_inside=looks_inside)
     if has_shipped_film(snapshot):
         # Alone in its place, as the film of the run is, so that the one replaces the other.
         with picture:
@@ -254,6 +254,8 @@ def _draw_words(
     seen: Snapshot,
     moment: cursor.Moment | None,
     informative: np.ndarray | None,
+    *,
+    looks_inside: bool,
 ) -> None:
     """Draw the run's error, instructions, or one sentence about what the run has learned."""
     if snapshot.state == "failed":
@@ -291,11 +293,13 @@ def _draw_words(
     line = {"horizontal": True, "vertical_alignment": "top", "gap": "small"}
     with st.container(**line, key="words_and_advice"):
         st.markdown(f":material/history_edu: {as_message(words)}")
-        if advice and draw_button(
-            advice.action, "advice", "lightbulb", _follow, advice, type="primary"
-        ):
-            # The whole page starts the run, and this button is in a fragment.
-            st.rerun()
+        if advice is not None:
+            label, key = advice.action, "advice"
+            if draw_button(label, key, "lightbulb", _follow, advice, type="primary"):
+                # The whole page starts the run, and this button is in a fragment.
+                st.rerun()
+        elif snapshot.state == "done" and form == experiment and not looks_inside:
+            draw_next_step(experiment)
 
 
 def _follow(advice: Advice) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from attnlab.runs.library import LibraryError
+from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS, Preset
 from attnlab.ui.controls.address import go_to
 from attnlab.ui.controls.form_state import fill_form, read_form
@@ -13,11 +14,12 @@ from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_library, session_run
 from attnlab.ui.train.controller import queue, start
-from attnlab.ui.train.tabs import ALGORITHM, BELIEFS, VIEW
+from attnlab.ui.train.tabs import ALGORITHM, BELIEFS, VIEW, show_tab_of
 
-# What a click opens, by preset: a label, an icon, and the tab that looks into it, or "" to start it.
+# Cards by preset: a label, an icon, and the tab that looks into it, or "" if a click starts it.
+_PUZZLE = "published-dotmod-attention"
 _CARDS = {
-    "published-dotmod-attention": ("The blog's puzzle", "extension", ""),
+    _PUZZLE: ("The blog's puzzle", "extension", ""),
     "cards-encoder-decoder": ("Sort a hand of cards", "playing_cards", ""),
     "mess3-belief": ("A fractal of beliefs", "change_history", BELIEFS),
     "induction": ("An induction head", "search", ALGORITHM),
@@ -41,6 +43,16 @@ def draw_welcome() -> None:
         st.markdown("**New here? Press Start.** Or try:", width="content")
         for name, (label, icon, _) in _CARDS.items():
             draw_button(label, f"welcome_{name}", icon, _choose, name, type="tertiary")
+
+
+def draw_next_step(experiment: Experiment) -> None:
+    """Draw the button of what to do after a run that has nothing to mend."""
+    if experiment == PRESETS[FIRST_PRESET].experiment:
+        words = "Now try the blog's puzzle"
+        if draw_button(words, "next_step", "extension", _choose, _PUZZLE, type="primary"):
+            st.rerun()
+    elif draw_button("Look inside", "next_step", "search", show_tab_of, experiment.generator):
+        go_to(LOOK_INSIDE_PAGE)
 
 
 def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
