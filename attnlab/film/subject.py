@@ -24,7 +24,9 @@ from attnlab.inspection.belief_probes import (
     SiteProbe,
     check_can_probe,
     distinct_pasts,
+    possible_pasts,
     prepare_probes,
+    targets_of,
 )
 from attnlab.inspection.predictions import check_predicts_all
 from attnlab.inspection.probes import Score, show_score
@@ -34,8 +36,11 @@ from attnlab.models.sites import site_title
 from attnlab.training.evaluation import LossByPosition
 from attnlab.training.experiment import Experiment
 
-# The most different pasts whose beliefs are drawn.
-_MOST_PASTS = 3_000
+# The most different pasts whose beliefs are drawn: for three tokens, those of up to seven. Of fewer
+# tokens than these they would show little, and pasts of the sequences are drawn instead.
+_MOST_PASTS, _FEWEST_TOKENS = 3_300, 3
+# Of long sequences there are fewer, since each takes the time of a whole sequence.
+_MOST_TOKENS = 40_000
 # The drawn part of the plane: probes may read beliefs that are no probabilities.
 _LOW, _HIGH = -0.1, 1.1
 # What the pictures show, by the target of the probe.
@@ -118,6 +123,13 @@ def subject_of(
     process, length = experiment.generator, experiment.length
     if _passes(check_can_probe, experiment, choice.target):
         setup = compute(prepare_probes, experiment, choice.target)
+        # Hidden states are known of drawn sequences alone.
+        if choice.target != "hidden state":
+            pasts = compute(
+                possible_pasts, process, length, min(_MOST_PASTS, _MOST_TOKENS // length)
+            )
+            if pasts.beliefs.shape[1] >= min(_FEWEST_TOKENS, length):
+                setup = setup._replace(pasts=pasts)
         return belief_subject(experiment, setup, choice)
     if has_references(process) and _passes(check_predicts_all, experiment):
         references = compute(references_of, process, length, experiment.seed)
@@ -141,31 +153,48 @@ def probed_outputs(process: AbstractGenerator, target: str) -> Sequence[str]:
 
 def belief_subject(experiment: Experiment, setup: ProbeSetup, choice: BeliefChoice) -> Subject:
     """Return exact beliefs, and those that a linear probe reads from a model at one site."""
-    exact = setup.targets[1]
+    sampled, pasts, word = setup.targets[1], setup.pasts, experiment.generator.position_word
     outputs = probed_outputs(experiment.generator, choice.target)
-    plane = plane_of(outputs, exact, choice.corners)
-    places = distinct_pasts(setup.test.sequences)
-    rows, ends = np.array(places[:_MOST_PASTS]).T
+    plane = plane_of(outputs, sampled, choice.corners)
+    depth = 0 if pasts is None else pasts.beliefs.shape[1]
+    every = np.array(distinct_pasts(pasts.sequences[:, :depth]) if pasts else [], int).reshape(
+        -1, 2
+    )
+    # Longer pasts are those of the sequences.
+    found = distinct_pasts(setup.test.sequences, slice(depth, None))
+    longer = np.array(found[: _MOST_PASTS // (2 if depth else 1)], int).reshape(-1, 2)
+
+    def at_dots(of_pasts: np.ndarray | None, of_sequences: np.ndarray) -> np.ndarray:
+        parts = [] if of_pasts is None else [of_pasts[tuple(every.T)]]
+        return np.concatenate([*parts, of_sequences[tuple(longer.T)]])
+
+    ends = np.concatenate([every[:, 1], longer[:, 1]])
     # What is kept does not depend on the position, so that another one needs no new probes.
-    shown = np.full(len(ends), True) if choice.position is None else ends == choice.position - 1
-    exact = exact[rows, ends][shown]
+    shown = ends < depth if depth else np.full(len(ends), True)
+    if choice.position is not None:
+        shown = ends == choice.position - 1
+    exact = at_dots(targets_of(pasts, choice.target) if pasts else None, sampled)[shown]
     points = partial(_points, plane, ends=ends[shown], length=experiment.length)
     noun = NOUNS[choice.target]
-    few = f" of {len(places):,}" * (len(rows) < len(places))
+    which = f"{len(exact):,} pasts"
+    if choice.position is None and depth:
+        which = f"the {len(exact):,} possible pasts of up to {depth} {word}s"
+    elif choice.position is None and len(longer) < len(found):
+        which = f"{len(exact):,} of {len(found):,} pasts"
     words = (
-        f"Each dot is one of {len(exact):,}{few} pasts, in the same colour in both pictures. A "
+        f"Each dot is one of {which}, in the same colour in both pictures. A "
         f"linear probe reads the {noun} from the model; ± is half of a 95 % interval."
         f"{_about(plane, len(outputs))}"
     )
 
     def keep(sites: Sequence[SiteProbe]) -> dict[str, Probed]:
         return {
-            site: Probed(
-                score=each.score,
-                by_position=each.by_position,
-                predicted=each.predicted[rows, ends].astype(np.float32),
+            each.site: Probed(
+                score=each.trained.score,
+                by_position=each.trained.by_position,
+                predicted=at_dots(each.after, each.trained.predicted).astype(np.float32),
             )
-            for site, each, _ in sites
+            for each in sites
         }
 
     def draw(found: dict[str, Probed]) -> dict[str, Any]:

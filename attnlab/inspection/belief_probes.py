@@ -129,6 +129,33 @@ def beliefs_after(
     return belief, following
 
 
+@fixed_numerics()
+def possible_pasts(process: AbstractGenerator, length: int, most: int) -> BeliefData:
+    """Return sequences whose beginnings are all possible pasts of so many tokens, and the beliefs.
+
+    Beliefs are given for these tokens alone; others fill the sequences up to their length.
+
+    Args:
+        process: A process with hidden states.
+        length: Tokens of a sequence.
+        most: The most pasts; they have as many tokens as this allows, perhaps none.
+    """
+    process = process.at_length(length)
+    # One shape for all levels, so that one program serves them.
+    padded, pasts, count = np.zeros((most, length), np.int32), np.zeros((1, 0), np.int32), 0
+    following = np.exp(np.asarray(process.log_probs(process.start()), np.float64))[None]
+    while pasts.shape[1] < length:
+        rows, tokens = np.nonzero(following > 0)
+        if count + len(rows) > most:
+            break
+        pasts = np.concatenate([pasts[rows], tokens[:, None].astype(np.int32)], axis=1)
+        count += len(pasts)
+        padded[: len(pasts), : pasts.shape[1]] = pasts
+        following = beliefs_after(process, padded)[1][: len(pasts), pasts.shape[1] - 1]
+    known = (part[: len(pasts), : pasts.shape[1]] for part in beliefs_after(process, padded))
+    return BeliefData(padded[: len(pasts)], *known)
+
+
 @partial(jax.jit, static_argnames="process")
 def _beliefs_after(process, start, sequences):
     def step(belief, token):
@@ -149,15 +176,20 @@ def targets_of(data: BeliefData, target: str) -> Targets:
         return data.next_probs
     if target == "hidden state":
         return np.eye(data.beliefs.shape[2])[present(data.states)]
-    return last_tokens(data.sequences, 1, data.next_probs.shape[2])
+    known = data.sequences[:, : data.next_probs.shape[1]]
+    return last_tokens(known, 1, data.next_probs.shape[2])
 
 
 class SiteProbe(NamedTuple):
-    """The probe at one site, and the score of the same probe before training."""
+    """The probe at one site, and the score of the same probe before training.
+
+    `after` are its predictions after the pasts of the setup, if it has any.
+    """
 
     site: str
     trained: ProbeResult
     untrained: Score
+    after: Targets | None = None
 
 
 NEXT_TOKEN, LAST_TOKEN, RECENT, SHUFFLED, BEST = (
@@ -182,6 +214,7 @@ class ProbeSetup(NamedTuple):
             that no function of the tokens has a higher one on average.
         untrained: R² of the untrained model by site.
         repeated: Whether a token of `test` ends a past that `train` has, too.
+        pasts: Further sequences, after which the probes predict, too.
 
     """
 
@@ -191,6 +224,7 @@ class ProbeSetup(NamedTuple):
     controls: Mapping[str, Score]
     untrained: Mapping[str, Score]
     repeated: Bool[np.ndarray, "sequences length"]
+    pasts: BeliefData | None = None
 
     def probe(self, train: Rows, test: Rows) -> ProbeResult:
         """Fit a probe to activations of `train`, and score it on those of `test`."""
@@ -300,11 +334,14 @@ def _activations_of(setup: ProbeSetup, model: AbstractModel) -> list[dict[str, R
 
 def probe_sites(setup: ProbeSetup, model: AbstractModel) -> tuple[SiteProbe, ...]:
     """Probe a model at every site."""
-    rows = _activations_of(setup, model)
-    return tuple(
-        SiteProbe(site, setup.probe(*(part[site] for part in rows)), setup.untrained[site])
-        for site in model.sites
-    )
+    rows, pasts = _activations_of(setup, model), setup.pasts
+    after = {} if pasts is None else activations(model, pasts.sequences)
+    sites = []
+    for site in model.sites:
+        found = setup.probe(*(part[site] for part in rows))
+        predicted = found.probe(after[site]) if after else None
+        sites.append(SiteProbe(site, found, setup.untrained[site], predicted))
+    return tuple(sites)
 
 
 def probe_all_sites(setup: ProbeSetup, model: AbstractModel) -> ProbeResult:

@@ -1,12 +1,15 @@
 """Probes, their controls, the gap at a belief, and steering."""
 
 import dataclasses
+import itertools
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError, present
 from attnlab.generators import (
+    GENERATORS,
     Even,
     HiddenChain,
     HiddenMarkov,
@@ -14,6 +17,7 @@ from attnlab.generators import (
     Mess3,
     ProductChain,
     RandomRandomXor,
+    beliefs,
 )
 from attnlab.inspection import (
     activations,
@@ -31,7 +35,12 @@ from attnlab.inspection import (
     untrained_belief_r2,
 )
 from attnlab.inspection.belief_gap import on_simplex
-from attnlab.inspection.belief_probes import NEXT_TOKEN, SHUFFLED, sequences_for
+from attnlab.inspection.belief_probes import (
+    NEXT_TOKEN,
+    SHUFFLED,
+    possible_pasts,
+    sequences_for,
+)
 from attnlab.inspection.predictions import probs_by_query
 from attnlab.models import Edit, GRUOptions, LinearOptions, TransformerOptions, edited
 from attnlab.training.experiment import Experiment, build_model, prepare
@@ -328,3 +337,22 @@ def test_large_activations_are_probed_on_fewer_sequences():
     assert 2 * count * length * 10 * 64 <= 16_000_000
     few = build_model(Experiment(generator=Mess3(), length=6, model=SMALL))
     assert sequences_for(few, 6) == 1_000
+
+
+@pytest.mark.parametrize(("name", "counts"), [("golden-mean", (2, 3, 5, 8, 13)), ("mess3", (3, 9))])
+def test_possible_pasts_are_all_that_have_a_probability(name, counts):
+    """Without two ones in a row there are as many as Fibonacci's numbers."""
+    process, depth, vocab = GENERATORS[name](), len(counts), 2 if name == "golden-mean" else 3
+    found = possible_pasts(process, 5, sum(counts) + 1)
+    assert found.sequences.shape == (counts[-1], 5)
+    assert found.beliefs.shape[:2] == (counts[-1], depth)
+    possible = []
+    for word in itertools.product(range(vocab), repeat=depth):
+        # The probability of each token, given the belief before it.
+        before = beliefs(process, jnp.asarray(word))[:-1]
+        steps = [process.log_probs(each)[token] for each, token in zip(before, word, strict=True)]
+        possible += [word] * bool(np.isfinite(steps).all())
+    assert sorted(map(tuple, found.sequences[:, :depth])) == sorted(possible)
+    for word, reached in zip(found.sequences, found.beliefs, strict=True):
+        after = np.exp(np.asarray(beliefs(process, jnp.asarray(word))))[1:]
+        np.testing.assert_allclose(reached, after[:depth], atol=1e-6)

@@ -8,7 +8,8 @@ import streamlit as st
 
 from attnlab.film import BeliefChoice, Subject, probed_outputs, subject_data, subject_of
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
-from attnlab.inspection.belief_probes import TARGETS, has_beliefs, prepare_probes
+from attnlab.inspection import references_of
+from attnlab.inspection.belief_probes import TARGETS, has_beliefs
 from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
@@ -66,7 +67,7 @@ def subject_of_page(snapshot: Snapshot) -> Subject | None:
 def _when_known(function: Callable[..., Any], *arguments: Any) -> Any:
     found = figure(function, *arguments)
     if found is None:
-        what = "beliefs" if function is prepare_probes else "predictions"
+        what = "predictions" if function is references_of else "beliefs"
         raise Pending(f"Computing the exact {what} …")
     return found
 
