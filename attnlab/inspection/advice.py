@@ -28,8 +28,9 @@ _LONGER, _SLOWER, _BATCH = 4, 0.1, 256
 _NEARLY_LINEAR = 0.97
 # If a model that only adds up learned a share this near to that, its start does not hold it back.
 _NEAR = 0.1
-# A share of attention below which more heads may help, and the most heads that are proposed.
-_SCATTERED, _MOST_HEADS = 0.8, 8
+# A share of attention below which more heads may help, and the most heads that are proposed. Where
+# less than this share is learned, the attention has not begun to tell.
+_SCATTERED, _MOST_HEADS, _BEGUN = 0.8, 8, 0.1
 # Sizes that are smaller in other families than in a transformer.
 _SIZES = ("d_attn", "d_model")
 
@@ -157,6 +158,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         yield advice._replace(action=advice.action + f", on the last {word} only" * bool(last))
     wanted = len(happened.informative)
     scattered = happened.attended is not None and happened.attended < _SCATTERED
+    scattered &= present(happened.learned) >= _BEGUN
     if isinstance(model, TransformerOptions) and scattered and model.heads < wanted <= _MOST_HEADS:
         yield Advice(
             f"{wanted} heads",

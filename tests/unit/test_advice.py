@@ -196,6 +196,7 @@ def test_settings_that_train_other_tokens_are_named_first(experiment):
         (_with(TransformerOptions(heads=3)), {"attended": 0.5}),
         (_with(TransformerOptions(heads=2)), {"attended": 0.9}),
         (_with(TransformerOptions(heads=2)), {"attended": None}),
+        (_with(TransformerOptions(heads=2)), {"attended": 0.5, "learned": 0.09}),
     ],
 )
 def test_a_run_without_that_illness_gets_no_such_remedy(experiment, happened):
@@ -221,7 +222,7 @@ def test_a_process_with_a_loss_mask_is_not_asked_to_train_its_last_token_alone()
     assert _action(task, attended=None) is None
 
 
-def _trained(experiment):
+def trained(experiment):
     setup, tests, losses = prepare(experiment), [], []
     for event in run(experiment, setup=setup):
         if isinstance(event, EvaluationEvent):
@@ -259,7 +260,7 @@ def _informative(process, length):
     return informative_positions(dependence(process, length))
 
 
-def _losses(experiment, model):
+def losses_of(experiment, model):
     """The loss of a model on each of some sequences that depend on its process alone."""
     process, length = experiment.generator, experiment.length
     sequences = sample(process, key=jr.key(1), size=2_000, length=length + 1)
@@ -381,15 +382,15 @@ def test_advice_that_any_family_can_get_lowers_its_loss(model, training, action)
 
 def _check_advice(experiment, action):
     """Check the advice after a run, and that the run that follows it has a lower loss."""
-    _, model, happened = _trained(experiment)
+    _, model, happened = trained(experiment)
     advice = advice_for(experiment, happened)
     assert (None if advice is None else advice.action) == action
     if advice is None:
         assert happened.learned > 0.95
         return
     assert all(len(part.split()) <= 22 for part in advice.reason.split(". "))
-    _, advised, _ = _trained(advice.experiment)
-    gains = _losses(experiment, model) - _losses(advice.experiment, advised)
+    _, advised, _ = trained(advice.experiment)
+    gains = losses_of(experiment, model) - losses_of(advice.experiment, advised)
     error = gains.std(ddof=1) / len(gains) ** 0.5
     assert gains.mean() > 2 * error, (gains.mean(), error)
 
@@ -410,7 +411,7 @@ def _leads_to_the_best(seed):
     )
     shares = []
     while True:
-        test, _, happened = _trained(experiment)
+        test, _, happened = trained(experiment)
         shares.append(happened.learned)
         advice = advice_for(experiment, happened)
         if advice is None:
