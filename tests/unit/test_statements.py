@@ -1,6 +1,7 @@
 """Sentences on pages that name a number, each checked against the number."""
 
 import itertools
+import math
 import re
 
 import numpy as np
@@ -13,6 +14,7 @@ from attnlab.comparisons.summary import summarise
 from attnlab.film import scale_in_words
 from attnlab.generators import Even, HiddenChain, ZeroOneRandom
 from attnlab.known_results import KNOWN_RESULTS
+from attnlab.lessons.saturation import saturation
 from attnlab.optimum import Baseline, Best, baselines_of, entropy_rate, optimum
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.presets import PRESETS
@@ -262,3 +264,35 @@ def test_a_known_result_without_numbers_says_nothing_in_context(monkeypatch):
     monkeypatch.setattr(type(known), "shipped_numbers", empty)
     context_panel._draw_over_seeds(experiment)
     assert said == []
+
+
+def test_numbers_named_in_a_known_result_are_computed_for_its_setting():
+    known = KNOWN_RESULTS["tied-unembedding"]
+    chain = known.study.settings[0].experiment.generator
+    rows = np.array([[0.5, 0.5], [0.8, 0.2]])
+    # Its stationary distribution, by the balance of the two flows.
+    stationary = np.array([0.8, 0.5]) / 1.3
+    unigram = -(stationary * np.log(stationary)).sum()
+    bigram = -(stationary[:, None] * rows * np.log(rows)).sum()
+    assert chain.table == tuple(map(tuple, rows))
+    for number in (f"{unigram:.4f}", f"{bigram:.4f}"):
+        assert number in known.predicted
+    # Attention to the nine tokens before the last of ten.
+    fades = 0.85 ** np.arange(1, 10)
+    deviation = 0.5 * np.abs(fades / fades.sum() - 1 / 9).sum()
+    assert f"would deviate by {deviation:.3f}" in KNOWN_RESULTS["attention-decay"].predicted
+
+
+def test_the_jacobian_of_a_softmax_is_largest_for_equal_weights():
+    for n in (2, 5, 40):
+        patterns = np.random.default_rng(n).dirichlet(np.ones(n), size=20)
+        norms = [np.linalg.norm(np.diag(p) - np.outer(p, p), "nuc") for p in patterns]
+        np.testing.assert_allclose(saturation(patterns).jacobian, norms)
+        assert max(norms) < 1 - 1 / n
+        assert saturation(np.full(n, 1 / n)).jacobian == pytest.approx(1 - 1 / n)
+
+
+def test_the_error_of_the_solved_presets_is_that_of_a_fair_coin_at_most():
+    text = (ROOT / "docs" / "solved.md").read_text()
+    bound = re.search(r"100,000\ntest sequences: .* is at most (0\.\d+)", text)[1]
+    assert 0 <= float(bound) - 0.5 / math.sqrt(100_000) < 1e-4
