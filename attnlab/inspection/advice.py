@@ -89,13 +89,16 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
     most = int(options_of(training)["steps"].bounds[1])
     falls = happened.problem == STILL_FALLING and training.steps < most
     has_other = falls or linear < _NEARLY_LINEAR
-    is_limited = only_adds and has_other and abs(present(happened.learned) - linear) < _NEAR
     last: dict[str, Any] = {}
     other = f"Only the prediction of the last {word} is tested, but this loss also trains others."
     if not experiment.generator.has_loss_mask() and _trains_something_else(experiment):
         last = {"loss": "last", "readout": "last"}
         if getattr(model, "mask", "") == "published":
             start["mask"] = "causal"
+    # Without an MLP a better start alone may gain nothing.
+    falls_short = linear < _NEARLY_LINEAR and not (last or falls)
+    is_near = has_other and abs(present(happened.learned) - linear) < _NEAR
+    is_limited = only_adds and (falls_short or is_near)
     if last and not is_limited:
         yield Advice(
             f"last {word} only",

@@ -81,18 +81,18 @@ def test_a_new_visitor_sees_the_run_that_is_shipped_until_one_is_started():
     app.switch_page(FORMER)
     app.query_params.clear()
     until(app.run(), "Step 1,000: 5 of 5 hands correct.")
-    assert any("It comes with attnlab." in each.value for each in app.markdown)
+    assert any("This run comes with attnlab." in each.value for each in app.markdown)
     run = app.session_state["session"].run
     assert run.snapshot().state == "idle"
     # The example sorts five cards; other tasks have the untrained model.
     app.slider(key="cards_hand").set_value(4).run()
-    assert not any("It comes with attnlab." in each.value for each in app.markdown)
+    assert not any("This run comes with attnlab." in each.value for each in app.markdown)
     app.slider(key="cards_hand").set_value(5).run()
     until(app, "Step 1,000: ")
     app.button(key="run_step").click().run()
     assert run.wait(60.0)
     until(app.run(), "**Step 1: ")
-    assert not any("It comes with attnlab." in each.value for each in app.markdown)
+    assert not any("This run comes with attnlab." in each.value for each in app.markdown)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from attnlab.generators import (
     InContextMarkov,
     Induction,
     Markov,
+    Parentheses,
     RandomRandomXor,
     Recall,
     Reverse,
@@ -299,7 +300,11 @@ _SHORT_RUNS = (
         ),
         "Train the last day only, with learned positions",
     ),
-    (_short(AttentionOptions(**_START)), "Train with learned positions"),
+    (_short(AttentionOptions(**_START), Markov(), 8), "Train with learned positions"),
+    (
+        _short(AttentionOptions(**_START), Parentheses(), 10, steps=300, batch=64),
+        f"{_WITH_MLP} and learned positions for 2,000 steps",
+    ),
     (_short(TransformerOptions(position=Scalar())), "Train with learned positions"),
     (
         _short(LinearOptions(initialisation="published"), steps=100),

@@ -6,20 +6,12 @@ from attnlab.lessons.examples import shipped_run
 from attnlab.live.live_run import LiveRun
 from attnlab.ui.core.jobs import readable_example
 
+EXAMPLE_NOTE = ":gray-badge[:material/inventory_2: example] This run comes with attnlab."
+
 
 def readable_example_run(name: str) -> LiveRun | None:
     """Return the run of that name; if its file is damaged, draw a warning instead."""
     return readable_example(lambda: example_run(name))
-
-
-def example_note(example: LiveRun) -> str:
-    """Return what the example is, and that Start replaces it, in Markdown."""
-    made = example.experiment
-    return (
-        f":gray-badge[:material/inventory_2: example] `{made.generator.name}`, model "
-        f"`{made.model.name}`, trained for {made.training.steps:,} steps. It comes with attnlab. "
-        "**Start** replaces it with a run of your settings."
-    )
 
 
 @st.cache_resource(show_spinner=False)

@@ -29,7 +29,7 @@ _SEQUENCES, _LONG_SEQUENCES, _FEWEST = 256, 48, 4
 _LONG, _VERY_LONG = 24, 32
 _MEANING = {
     "attends": "the model attends to",
-    "depends": "the model's prediction depends on",
+    "depends": "its prediction depends on",
     "truth": "the true distribution depends on",
 }
 _UNITS = {"attends": "share", "depends": "total variation", "truth": "total variation"}

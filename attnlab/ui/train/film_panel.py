@@ -22,6 +22,7 @@ from attnlab.models import AbstractModel
 from attnlab.optimum import optimum, token_marginals
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.display import on_dark
+from attnlab.ui.core.example_run import EXAMPLE_NOTE
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.session import session
@@ -112,9 +113,7 @@ def draw_shipped_film(snapshot: Snapshot) -> str:
     data = film | {"key": "shipped", "dark": on_dark(), "at": None}
     _component()(data=data, key="shipped_film")
     start = " **Start** (key S) trains it here." * (snapshot.state == "idle")
-    return (
-        f"{about} :gray-badge[:material/inventory_2: example] This run comes with attnlab.{start}"
-    )
+    return f"{about} {EXAMPLE_NOTE}{start}"
 
 
 def _follow() -> None:

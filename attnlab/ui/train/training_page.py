@@ -27,7 +27,7 @@ from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.controls.lesson_controls import open_lesson
 from attnlab.ui.controls.share_panel import draw_link_panel
 from attnlab.ui.core.display import draw_button
-from attnlab.ui.core.example_run import example_note, readable_example_run
+from attnlab.ui.core.example_run import EXAMPLE_NOTE, readable_example_run
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while
 from attnlab.ui.core.outside import as_message, draw_error
@@ -68,8 +68,8 @@ def draw_bench(
 ) -> Bench:
     """Draw controls, buttons and everything that changes while the run trains.
 
-    Until the session has a run, the example of the selected process is shown, if there is one; but
-    a process without a target starts with an untrained model unless the page looks inside.
+    Until the session has a run, an example of the same settings is shown, if there is one; but a
+    process without a target starts with an untrained model unless the page looks inside.
 
     Args:
         title: The page's title, beside the buttons.
@@ -100,8 +100,7 @@ def draw_bench(
         is_new = snapshot.state == "idle" and not session().runs_shelved
         if is_new and (looks_inside or process.writes_target) and process.name in RUN_FILES:
             shown = readable_example_run(process.name)
-            # Others of this kind have other options.
-            if shown is not None and shown.experiment.generator == process:
+            if shown is not None and shown.experiment == run.experiment:
                 bench = Bench(shown, form, shown.snapshot())
     with live:
         if draw_first is not None:
@@ -191,7 +190,7 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
             st.caption(":material/hourglass_top: Preparing the run …")
         return
     if run is not session_run():
-        sentence.markdown(example_note(run))
+        sentence.markdown(f"{EXAMPLE_NOTE} **Start** (key S) trains it here.")
     with st.container(gap="small"):
         if not looks_inside:
             _draw_figures(run, form, seen, moment)
