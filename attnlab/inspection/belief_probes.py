@@ -131,14 +131,19 @@ def beliefs_after(
 
 @fixed_numerics()
 def possible_pasts(process: AbstractGenerator, length: int, most: int) -> BeliefData:
-    """Return sequences whose beginnings are all possible pasts of so many tokens, and the beliefs.
+    """List all pasts of up to n tokens that the process can produce, with the beliefs after them.
 
-    Beliefs are given for these tokens alone; others fill the sequences up to their length.
+    n is the largest number of tokens, at most `length`, for which there are at most `most` pasts.
 
     Args:
         process: A process with hidden states.
         length: Tokens of a sequence.
-        most: The most pasts; they have as many tokens as this allows, perhaps none.
+        most: The largest number of pasts.
+
+    Returns:
+        One sequence for each past of n tokens, `(pasts, length)`; its beginnings are the shorter
+        pasts, and zeros follow after n tokens. Beliefs and next-token distributions are
+        `(pasts, n, …)`. n is 0 if even the first tokens are more than `most`.
     """
     process = process.at_length(length)
     # One shape for all levels, so that one program serves them.
@@ -183,7 +188,7 @@ def targets_of(data: BeliefData, target: str) -> Targets:
 class SiteProbe(NamedTuple):
     """The probe at one site, and the score of the same probe before training.
 
-    `after` are its predictions after the pasts of the setup, if it has any.
+    `after` has its predictions for the setup's `pasts`, if it has any.
     """
 
     site: str
@@ -214,7 +219,7 @@ class ProbeSetup(NamedTuple):
             that no function of the tokens has a higher one on average.
         untrained: R² of the untrained model by site.
         repeated: Whether a token of `test` ends a past that `train` has, too.
-        pasts: Further sequences, after which the probes predict, too.
+        pasts: Pasts to predict the targets after, beside those of `test`; None for none.
 
     """
 

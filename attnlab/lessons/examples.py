@@ -61,7 +61,7 @@ def shipped_example(name: str) -> Example:
 
 
 def shipped_run(name: str) -> Run:
-    """Read the finished run of that name: Inspect opens with "recall".
+    """Read the finished run of that name: Look inside opens with "recall".
 
     Raises:
         AttnlabError: If the file is missing or damaged.

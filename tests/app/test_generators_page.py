@@ -1,4 +1,4 @@
-"""The Generators page without a browser."""
+"""The Processes page without a browser."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""The Inspect page on models that read a source, without a browser."""
+"""Look inside on models that read a source, without a browser."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -7,13 +7,15 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.generators import DotMod, Markov, ModularAddition
+from attnlab.generators import DotMod, Even, Markov, ModularAddition
+from attnlab.lessons.examples import shipped_run
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import optimum
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
-from attnlab.training.presets import PRESETS
+from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.training.steps import Training
+from attnlab.ui.train import training_page
 from tests.app.conftest import APP
 from tests.app.lessons import figures, film
 from tests.unit.live_runs import trained
@@ -62,6 +64,35 @@ def test_a_new_visitor_starts_a_run_with_one_click(monkeypatch):
     assert not app.exception
     assert [title.value for title in app.title] == ["Train"]
     assert started == [PRESETS["cards-encoder-decoder"].experiment]
+
+
+@pytest.mark.slow
+def test_a_run_with_nothing_to_mend_ends_in_a_next_step(app, monkeypatch):
+    """The start preset in the puzzle, and others in what is inside of them."""
+    started = []
+    app.query_params.update(to_query(PRESETS[FIRST_PRESET].experiment))
+    app.run()
+    run = app.session_state["session"].run
+    run.resume(shipped_run("recall"))
+    assert run.wait(120.0)
+    while not any(button.key == "next_step" for button in app.run().button):
+        assert not app.exception
+    assert app.button(key="next_step").label == "Now try the blog's puzzle"
+    with monkeypatch.context() as patch:
+        patch.setattr(LiveRun, "start", lambda run: started.append(run.experiment))
+        app.button(key="next_step").click().run()
+    assert not app.exception
+    assert started == [PRESETS["published-dotmod-attention"].experiment]
+    hidden = dataclasses.replace(SMALL_TRANSFORMER, generator=Even())
+    _open(app, hidden)
+    app.session_state["session"].run.resume(trained(hidden))
+    assert app.session_state["session"].run.wait(120.0)
+    monkeypatch.setattr(training_page, "advice_for", lambda experiment, happened: None)
+    while not any(button.key == "next_step" for button in app.run().button):
+        assert not app.exception
+    app.button(key="next_step").click().run()
+    assert [title.value for title in app.title] == ["Look inside"]
+    assert app.segmented_control(key="view").value == "beliefs"
 
 
 @pytest.mark.slow

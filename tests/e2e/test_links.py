@@ -45,6 +45,14 @@ def test_links_are_the_first_requests_of_a_fresh_server(new_page, fresh_server):
     expect(train.field("generator")).to_have_value("dotmod")
     expect(train.field("model")).to_have_value("linear")
     assert _address(train) == query
+    # Former addresses are known from the first request on, too.
+    former = new_page()
+    former.goto(f"{fresh_server.url}/beliefs", wait_until="commit")
+    expect(former.get_by_role("heading", level=1, name="Look inside")).to_be_visible()
+    expect(former.locator(".st-key-view").get_by_role("radio", checked=True)).to_have_text(
+        "What it believes"
+    )
+    expect(former.get_by_text("Page not found")).to_have_count(0)
     for text in ("scores 4 × 4", "works like a dictionary", "In code"):
         expect(lesson.get_by_text(text).last).to_be_visible()
 

@@ -1,1 +1,1 @@
-"""The Beliefs page: exact beliefs beside those that probes find in a model."""
+"""The tab “What it believes”: exact beliefs beside those that probes find in a model."""

@@ -1,4 +1,4 @@
-"""Beliefs as points of a plane: the charts of the Beliefs page, and the points to choose from."""
+"""Beliefs as points of a plane: thumbnails by site, and the chart of points to choose from."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

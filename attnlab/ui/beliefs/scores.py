@@ -1,4 +1,4 @@
-"""R² of probes on the Beliefs page: its words, and its course over training."""
+"""R² of probes on the tab “What it believes”: its words, and its course over training."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Steering on the Beliefs page: put another belief into the model, and see what it predicts."""
+"""Steering: put another belief into the model, and see what it predicts."""
 
 import numpy as np
 import streamlit as st

@@ -1,4 +1,4 @@
-"""Further results of the Beliefs page: all sites, the gap to the floor, another run, attention."""
+"""What a model knows of the beliefs: all sites, the gap to the floor, another run, attention."""
 
 from functools import partial
 

@@ -1,1 +1,1 @@
-"""Parts of the Generators page."""
+"""Parts of the Processes page."""

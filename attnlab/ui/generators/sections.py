@@ -1,4 +1,4 @@
-"""The sections of the Generators page, and their parameters in its address."""
+"""The sections of the Processes page, and their parameters in its address."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,1 +1,1 @@
-"""The In context page: what a model infers from the context, and how it learns to."""
+"""The tab “Which algorithm”: what a model infers from the context, and how it learns to."""

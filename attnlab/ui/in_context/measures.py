@@ -1,4 +1,4 @@
-"""What the In context page measures of a model, and its results over training."""
+"""What the tab “Which algorithm” measures of a model, and its results over training."""
 
 from collections.abc import Sequence
 from functools import partial

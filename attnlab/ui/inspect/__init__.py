@@ -1,1 +1,1 @@
-"""Parts of the Inspect page."""
+"""Parts of the tab “Where it looks”."""

@@ -1,4 +1,4 @@
-"""Inspect: the arithmetic of one cell of an attention pattern, and the terms of the logits."""
+"""The arithmetic of one cell of an attention pattern, and the terms of the logits."""
 
 from collections.abc import Mapping
 from typing import Any, SupportsFloat

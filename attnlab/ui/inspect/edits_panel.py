@@ -1,4 +1,4 @@
-"""Inspect: mean patterns of all heads, and the effect of replacing each head's pattern."""
+"""Mean patterns of all heads, and the effect of replacing each head's pattern."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Inspect: the loss by position on sequences longer than those of the training."""
+"""The loss by position on sequences longer than those of the training."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

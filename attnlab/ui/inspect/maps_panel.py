@@ -1,4 +1,4 @@
-"""Inspect: maps from key to query of one run, and of two runs beside each other."""
+"""Maps from key to query of one run, and of two runs beside each other."""
 
 from typing import Any, NamedTuple
 

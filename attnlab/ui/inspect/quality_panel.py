@@ -1,4 +1,4 @@
-"""Inspect: predictions over the whole test set, compared with the true distribution."""
+"""Predictions over the whole test set, compared with the true distribution."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What the panels of the Inspect page share: the true dependence, comparisons, view settings."""
+"""What the panels of “Where it looks” share: the true dependence, comparisons, view settings."""
 
 from typing import NamedTuple
 

@@ -1,1 +1,1 @@
-"""Parts of the Sequence to sequence page."""
+"""The table of a task with a source and a target."""

@@ -175,7 +175,7 @@ _WIDEST_BEAM = 1_000
 def draw_sequences(run: LiveRun) -> None:
     """Draw continuations of some sequences, sampled from the process and from the model.
 
-    Draw nothing for a task: its sequence ends with the target, which Inspect shows.
+    Draw nothing for a task: its sequence ends with the target, which Look inside shows.
     """
     if not run.snapshot().experiment.generator.prompt_length():
         _draw_sequences(run)

@@ -1,4 +1,4 @@
-"""The tabs of Look inside, each with its question, and their parameter in the address."""
+"""The tabs of Look inside, the processes that each is about, and their address parameter."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -41,7 +41,8 @@ def parameters(first: str) -> OwnParameters:
 
 
 def show_tab_of(process: AbstractGenerator) -> None:
-    """In a callback: choose the last tab that applies to the process, the most special one."""
+    """In a callback: choose the tab that says most about the process."""
+    # Later tabs are about fewer processes.
     st.session_state[VIEW] = [name for name, tab in TABS.items() if tab.applies(process)][-1]
 
 

@@ -46,7 +46,7 @@ _BADGES = {
 def draw_transport(
     run: LiveRun, form: controller.Form, snapshot: Snapshot, *, has_speeds: bool
 ) -> None:
-    """Draw the buttons Start, Pause, Step, Reset and New seed, and perhaps the menu of speeds."""
+    """Draw the buttons Start, Pause, Step, Reset and New seed, and on Train the menu of speeds."""
     state, broken = snapshot.state, isinstance(form, OptionError)
     ended, blocked = state in ("done", "failed"), broken and state == "idle"
     differs = settings_differ(form, snapshot) and not broken

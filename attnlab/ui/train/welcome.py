@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from attnlab.generators import AbstractGenerator
 from attnlab.runs.library import LibraryError
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS, Preset
@@ -32,9 +33,10 @@ def draw_welcome() -> None:
 
     A new visitor has no run yet, came without a link, and changed no setting.
     """
-    if preset := session().kept.pop(_CHOSEN, None):
-        if _CARDS[preset][-1]:
-            go_to(LOOK_INSIDE_PAGE)
+    looks_inside = session().kept.pop(_CHOSEN, None)
+    if looks_inside:
+        go_to(LOOK_INSIDE_PAGE)
+    if looks_inside is not None:
         # The whole page starts the run, and the button is in a fragment.
         st.rerun()
     if not _is_new_visitor():
@@ -49,10 +51,9 @@ def draw_next_step(experiment: Experiment) -> None:
     """Draw the button of what to do after a run that has nothing to mend."""
     if experiment == PRESETS[FIRST_PRESET].experiment:
         words = "Now try the blog's puzzle"
-        if draw_button(words, "next_step", "extension", _choose, _PUZZLE, type="primary"):
-            st.rerun()
-    elif draw_button("Look inside", "next_step", "search", show_tab_of, experiment.generator):
-        go_to(LOOK_INSIDE_PAGE)
+        draw_button(words, "next_step", "extension", _choose, _PUZZLE, type="primary")
+    else:
+        draw_button("Look inside", "next_step", "search", _look_inside, experiment.generator)
 
 
 def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
@@ -82,4 +83,9 @@ def _choose(preset: str) -> None:
         st.session_state[VIEW] = tab
     else:
         queue(start)
-    session().kept[_CHOSEN] = preset
+    session().kept[_CHOSEN] = bool(tab)
+
+
+def _look_inside(process: AbstractGenerator) -> None:
+    show_tab_of(process)
+    session().kept[_CHOSEN] = True
