@@ -6,12 +6,19 @@ _FOLDER = Path(__file__).resolve().parents[1] / "pages"
 # Its file keeps the address that people have.
 _RENAMED = {"words": "Glossary", "generators": "Processes"}
 
-# Addresses that lead to another page.
-_MOVED = {"a_published_question", "beliefs", "in_context", "inspect", "sequence_to_sequence"}
+# Former addresses, with the title of the page that each opens.
+_FORMER = {
+    "a_published_question": "Known results",
+    "beliefs": "Look inside",
+    "in_context": "Look inside",
+    "inspect": "Look inside",
+    "sequence_to_sequence": "Train",
+}
 
-PAGES = tuple(sorted({path.stem for path in _FOLDER.glob("*.py")} - _MOVED))
+ADDRESSES = tuple(sorted(path.stem for path in _FOLDER.glob("*.py")))
+PAGES = tuple(name for name in ADDRESSES if name not in _FORMER)
 
 
 def title_of(page: str) -> str:
     """What stands at the top of the page."""
-    return _RENAMED.get(page, page.capitalize().replace("_", " "))
+    return (_RENAMED | _FORMER).get(page, page.capitalize().replace("_", " "))

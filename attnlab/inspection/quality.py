@@ -178,7 +178,8 @@ def surprise(true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab
     possible = true > 0
     with np.errstate(divide="ignore"):
         divergence = (true[possible] * np.log(true[possible] / model[possible])).sum()
-    return Surprise(unavoidable=float(entropy(true)), error=max(float(divergence), 0.0))
+    # In this order, since the rounding error of a certain token would be shown as -0.000.
+    return Surprise(*(max(0.0, float(part)) for part in (entropy(true), divergence)))
 
 
 _BINS = 10

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from attnlab.configuration.options import options_of
 from attnlab.runs.links import LINK_VERSION, control_key, from_query, is_link
 from attnlab.runs.option_texts import experiment_parts
-from tests.pages import PAGES
+from tests.pages import ADDRESSES
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +80,7 @@ def _ways_to_draw(page: str) -> dict[str, dict[str, str]]:
     return ways
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ADDRESSES)
 def test_no_parameter_of_a_page_breaks_it(page):
     ways = _ways_to_draw(page)
     assert ways or page not in ("step_by_step", "the_bottleneck")
@@ -98,10 +98,10 @@ def test_no_parameter_of_a_page_breaks_it(page):
         assert not app.run().exception, (asked, needed)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ADDRESSES)
 def test_no_link_to_settings_breaks_a_page(page):
     # Each page has other texts for the same settings.
-    app = _opened(page, {"v": LINK_VERSION} | _spread(_SETTINGS, PAGES.index(page)))
+    app = _opened(page, {"v": LINK_VERSION} | _spread(_SETTINGS, ADDRESSES.index(page)))
     assert not app.exception, app.exception[0].stack_trace
     assert len(app.title) == 1
     # The notice names what is wrong and fits on a screen.

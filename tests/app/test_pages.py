@@ -8,10 +8,10 @@ import pytest
 from attnlab.charts import to_png, to_svg
 from attnlab.ui.core.page_charts import chart_picture
 from tests.app.lessons import code
-from tests.pages import PAGES, title_of
+from tests.pages import ADDRESSES, PAGES, title_of
 
 # Known results has a script for each result.
-_WITHOUT_CODE = ("train", "library", "words", "known_results")
+_WITHOUT_CODE = ("train", "library", "words", "known_results", "a_published_question")
 
 
 def _assert_draws(app, page: str) -> None:
@@ -22,7 +22,7 @@ def _assert_draws(app, page: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ADDRESSES)
 def test_page_before_a_run(app, page):
     _assert_draws(app, page)
     assert all(chart.proto.alt for chart in app.get("vega_lite_chart"))

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from attnlab.generators import GENERATORS
+from attnlab.models import TransformerOptions
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
@@ -212,6 +213,11 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
         # Of two states and short, so that its probes are soon there.
         training = Training(test_size=1_000, loss="next")
         experiment = Experiment(generator=GENERATORS["even"](), length=6, training=training)
+    if name == "in_context":
+        training = Training(test_size=1_000, loss="next", steps=50, data="fresh", batch=32)
+        model = TransformerOptions(layers=2, heads=1, d_model=8, mlp_width=0)
+        process = GENERATORS["in-context-markov"]()
+        experiment = Experiment(generator=process, length=12, model=model, training=training)
     query = to_query(experiment, Lesson("Which mask?", "Find it."))
     if name in ("train", "look_inside"):
         train = TrainPage(page)
@@ -228,6 +234,9 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
         compare(page)
     else:
         page.goto(f"{server.url}/{name}?{urlencode(query)}")
+    if name == "in_context":
+        TrainPage(page).finish_default_run()
+        page.get_by_test_id("stVegaLiteChart").first.wait_for(timeout=_PATIENCE)
     last = page.locator(_LAST.get(name, "summary:has-text('In code')")).last
     last.wait_for(timeout=_PATIENCE)
     _open_all(page)
@@ -235,7 +244,8 @@ def _whole_page(name: str, page: Page, server: AppServer) -> Page:
     return page
 
 
-@pytest.mark.parametrize("name", PAGES)
+# Former addresses open the other tabs, and a task.
+@pytest.mark.parametrize("name", [*PAGES, "beliefs", "in_context", "sequence_to_sequence"])
 def test_a_page_is_accessible_in_both_colours_by_keyboard_and_fits_a_phone(name, new_page, server):
     page = _whole_page(name, new_page(color_scheme="light"), server)
     page.evaluate(Axe().axe_script)

@@ -62,6 +62,10 @@ def test_surprise_adds_up_to_the_cross_entropy():
     assert parts.unavoidable == pytest.approx(np.log(2))
     assert sum(parts) == pytest.approx(-0.5 * np.log(0.2) - 0.5 * np.log(0.3))
     assert surprise(true, true).error == 0
+    # A certain token, as single precision has it.
+    certain = np.array([np.nextafter(np.float32(1), np.float32(2)), 0.0], float)
+    for known in (certain, np.array([1.0, 0.0])):
+        assert [f"{part:.3f}" for part in surprise(known, known)] == ["0.000", "0.000"]
     assert surprise(true, np.array([1.0, 0.0, 0.0])).error == np.inf
 
 

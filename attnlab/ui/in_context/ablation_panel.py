@@ -31,7 +31,8 @@ def draw_ablations(
         for name, probs in zip(references.names, references.probs, strict=True)
     }
     rows = {name: [_shown(loss) for loss in each] for name, each in (losses | others).items()}
-    st.table(pd.DataFrame.from_dict(rows, orient="index", columns=[*_WAYS.values()]))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=[*_WAYS.values()])
+    st.table(table.rename_axis("predictor"))
     remark = above_uniform_text(
         ((loss.mean, loss.mean_stderr) for each in losses.values() for loss in each),
         references.probs.shape[-1],

@@ -149,7 +149,8 @@ def _draw_path_cuts(references: References, model: AbstractModel, score: HeadSco
         change = show_measured(*cut.change) if cut.change.stderr else "unchanged"
         rows.setdefault(f"without L{place[0]} H{cut.writer + 1}", {})[cut.into] = change
     st.markdown(f"**Composition: what {head_title(score)} reads from layer {place[0]}**")
-    st.table(pd.DataFrame.from_dict(rows, orient="index", columns=list(INPUTS)))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(INPUTS))
+    st.table(table.rename_axis("model"))
     st.caption(
         f"Change of the expected loss (nats) if the query, key or value of {head_title(score)} "
         "does not read that head, ± one standard error.",

@@ -182,4 +182,5 @@ def contribution_table(found: Mapping[str, Any], symbols: tuple[str, ...]) -> pd
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in found.items()}
     rows["logits"] = np.sum(list(rows.values()), axis=0)
     centred = pd.DataFrame([row - row.mean() for row in rows.values()], list(rows), list(symbols))
-    return centred.map(lambda value: f"{value:+.2f}".replace("-", "−"))
+    shown = centred.map(lambda value: f"{value:+.2f}".replace("-", "−"))
+    return shown.rename_axis("part")

@@ -185,4 +185,4 @@ def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) 
         f"layer {layer_name(layer, kind)}, " * several + f"head {head + 1}"
         for kind, layer, head in heads
     ]
-    return pd.DataFrame(rows, index=names, columns=list(ways))
+    return pd.DataFrame(rows, index=names, columns=list(ways)).rename_axis("head")

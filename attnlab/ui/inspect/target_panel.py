@@ -90,7 +90,8 @@ def _draw_written(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) 
     ]
     wrong = int((written != true).sum())
     with st.container(key="target"):
-        st.table(pd.DataFrame(columns, [str(n) for n in range(1, count + 1)]).T)
+        table = pd.DataFrame(columns, [str(n) for n in range(1, count + 1)])
+        st.table(table.T.rename_axis("token"))
         st.caption(
             ("**All tokens are correct.** " if not wrong else f"**{wrong} of {count} wrong.** ")
             + "The row “written” is decoded greedily. The rows below it predict each token from "
