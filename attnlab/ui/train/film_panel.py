@@ -117,4 +117,6 @@ def draw_shipped_film(snapshot: Snapshot) -> str:
 
 
 def _follow() -> None:
-    show_step(st.session_state[_KEY][_STEP])
+    # A film sends its step by itself, also just after its page was left, when it has no state.
+    if state := st.session_state.get(_KEY):
+        show_step(state[_STEP])
