@@ -29,6 +29,13 @@ from attnlab.inspection.belief_probes import (
     probe_all_sites,
     probe_sites,
 )
+from attnlab.inspection.essential_parts import (
+    evaluation,
+    has_essential_parts,
+    learned,
+    learned_with_mean_mlp,
+    learned_with_mean_patterns,
+)
 from attnlab.inspection.head_scores import head_scores
 from attnlab.inspection.lengths import check_length, loss_at_length
 from attnlab.inspection.mechanisms import MECHANISMS
@@ -37,12 +44,10 @@ from attnlab.inspection.probes import Score, activations
 from attnlab.inspection.targets import check_targets
 from attnlab.models import AbstractModel, TransformerOptions
 from attnlab.models.sites import site_title
-from attnlab.optimum import FEW_BELIEFS, optimum
 from attnlab.optimum.sequences import mean_and_error, predictives
-from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, Setup, abstract_state, draw_data
 from attnlab.training.measure import NOT_NEGATIVE, OWN_MEASURES, SHARE, Estimate, Measure
-from attnlab.training.shares import learned_share
 
 # Sequences of the training set that are measured.
 MOST_TRAINING_SEQUENCES = 1_000
@@ -51,33 +56,21 @@ _NEW_SEQUENCES = 500
 _DRAW = 6
 
 
-def _evaluation(model: AbstractModel, setup: Setup, *, by_position: bool = False) -> Evaluation:
-    """Return the test of a model on the test set of its setup."""
-    return evaluate(
-        model,
-        setup.test,
-        readout=setup.experiment.training.readout,
-        loss_mask=setup.loss_mask,
-        exact=setup.exact,
-        by_position=by_position,
-    )
-
-
 def accuracy(model: AbstractModel, setup: Setup) -> Estimate:
     """Return the share of correct predictions on the test set."""
-    found = _evaluation(model, setup)
+    found = evaluation(model, setup)
     return Estimate(found.accuracy, found.accuracy_stderr)
 
 
 def nll(model: AbstractModel, setup: Setup) -> Estimate:
     """Return the test loss."""
-    found = _evaluation(model, setup)
+    found = evaluation(model, setup)
     return Estimate(found.nll, found.nll_stderr)
 
 
 def excess(model: AbstractModel, setup: Setup) -> Estimate | None:
     """Return test loss minus that of exact predictions of the same sequences."""
-    found = _evaluation(model, setup)
+    found = evaluation(model, setup)
     if found.excess is None or found.excess_stderr is None:
         return None
     return Estimate(found.excess, found.excess_stderr)
@@ -85,16 +78,8 @@ def excess(model: AbstractModel, setup: Setup) -> Estimate | None:
 
 def mean_nll(model: AbstractModel, setup: Setup) -> Estimate | None:
     """Return the mean test loss over all positions in the loss."""
-    found = _evaluation(model, setup, by_position=True).by_position
+    found = evaluation(model, setup, by_position=True).by_position
     return None if found is None else Estimate(found.mean, found.mean_stderr)
-
-
-def learned(model: AbstractModel, setup: Setup) -> Estimate | None:
-    """Return the share of what can be learned: 0 is a uniform guess, 1 the best possible."""
-    process = setup.experiment.generator
-    floor = optimum(process, setup.experiment.length, FEW_BELIEFS).final
-    found = learned_share(_evaluation(model, setup), floor, process.vocabulary.size)
-    return None if found is None else Estimate(*found)
 
 
 def exact_match(model: AbstractModel, setup: Setup) -> Estimate:
@@ -324,6 +309,10 @@ _LENGTHS = {
     "needs": "a causal model with the loss `next`, and positions that are not `learned`",
     "lower_is_better": True,
 }
+_PARTS = {
+    "needs": "a transformer of one layer with an MLP, not `post`, and the loss of one token",
+    "applies": has_essential_parts,
+}
 _TABLES = {
     "needs": "`in-context-markov` with `known-tables`, and a causal model with the loss `next`",
     "applies": _has_known_tables,
@@ -343,6 +332,8 @@ def _measure(
     return Measure(of.__name__, of, label, unit, **fields)
 
 
+# Shares learned without what a part reads off the tokens.
+ESSENTIAL_PARTS = ("learned_with_mean_patterns", "learned_with_mean_mlp")
 MEASURES: Registry = Registry(
     (
         _measure(accuracy, "accuracy", bounds=SHARE),
@@ -356,6 +347,8 @@ MEASURES: Registry = Registry(
         ),
         _measure(mean_nll, "mean loss", "nats", **_LOSS, **_EVERYWHERE),
         _measure(learned, "share learned"),
+        _measure(learned_with_mean_patterns, "share learned with mean patterns", **_PARTS),
+        _measure(learned_with_mean_mlp, "share learned with the mean MLP", **_PARTS),
         _measure(exact_match, "exact match", bounds=SHARE, **_TASK),
         _measure(training_accuracy, "accuracy on the training set", bounds=SHARE, **_FIXED),
         _measure(

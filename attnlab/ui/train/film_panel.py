@@ -29,11 +29,14 @@ from attnlab.ui.core.session import session
 from attnlab.ui.train.cursor import show_step, shown_step
 
 _KEY, _STEP = "film", "step"
+# The cookie of a browser that has seen a run end.
+SEEN_END = "attnlab_seen_a_run_end"
 _START = """
 export default function({ data, parentElement, setStateValue }) {
     const root = parentElement.querySelector(".film")
     root.update ??= createFilm(root, step => setStateValue("step", step))
     root.update(data)
+    if (data.cookie) document.cookie = `${data.cookie}=1; max-age=31536000; path=/; SameSite=Lax`
 }"""
 
 
@@ -88,11 +91,12 @@ def _component() -> Any:
     return component("attnlab_film", html='<div class="film"></div>', css=style, js=script + _START)
 
 
-def draw_film(data: dict[str, Any]) -> None:
+def draw_film(data: dict[str, Any], *, has_ended: bool) -> None:
     """Draw a film; the step at which it rests is shown in all panels."""
     at = shown_step()
+    cookie = SEEN_END if has_ended else ""
     _component()(
-        data=data | {"dark": on_dark(), "at": at},
+        data=data | {"dark": on_dark(), "at": at, "cookie": cookie},
         key=_KEY,
         default={_STEP: at},
         on_step_change=_follow,

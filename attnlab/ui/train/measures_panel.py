@@ -12,7 +12,9 @@ from attnlab.charts import Scale, distinct, lines_chart, series_table
 from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import present
 from attnlab.inspection import estimates_of, measure_label, measure_of, measures_for
-from attnlab.inspection.measures import has_training_set
+from attnlab.inspection.essential_parts import essential_parts_in_words, has_essential_parts
+from attnlab.inspection.measures import ESSENTIAL_PARTS, has_training_set
+from attnlab.inspection.what_happened import LEARNED
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.measure import SHARE, Estimate
@@ -41,6 +43,26 @@ def training_accuracy(run: LiveRun, snapshot: Snapshot, moment: Moment) -> float
         return estimates_of(model, setup, ["training_accuracy"])["training_accuracy"]
 
     return result_shown("training_accuracy", setup, snapshot, moment, compute).result.value
+
+
+def draw_essential_parts(run: LiveRun, snapshot: Snapshot, moment: Moment) -> None:
+    """Draw which parts a model needs that has learned nearly all, if they can be fixed."""
+    setup, names = run.setup, ("learned", *ESSENTIAL_PARTS)
+    if setup is None or not has_essential_parts(setup.experiment):
+        return
+
+    def compute(model: Any) -> dict[str, Estimate]:
+        return estimates_of(model, setup, names)
+
+    found = result_shown("essential_parts", setup, snapshot, moment, compute).result
+    if len(found) == len(names) and found["learned"].value >= LEARNED:
+        shares = (found[name].value for name in names)
+        st.markdown(
+            f":material/build: {essential_parts_in_words(*shares)}",
+            help="Each part is fixed to its mean over 2,000 test sequences, without training the "
+            "model again. The shares are those of all test sequences; **Measures over training** "
+            "has them with their errors.",
+        )
 
 
 @panel("Measures over training", key="measures", icon="monitoring")

@@ -44,7 +44,7 @@ from attnlab.ui.train.controller import Form, queue, run_commands, start
 from attnlab.ui.train.film_panel import draw_film, draw_shipped_film, film_of_page, has_shipped_film
 from attnlab.ui.train.film_subject import measure_some, not_measured, subject_of_film
 from attnlab.ui.train.inside import panel
-from attnlab.ui.train.measures_panel import training_accuracy
+from attnlab.ui.train.measures_panel import draw_essential_parts, training_accuracy
 from attnlab.ui.train.repeat import draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs, follow_run_file
 from attnlab.ui.train.welcome import draw_next_step, draw_welcome
@@ -91,7 +91,7 @@ def draw_bench(
         st.title(title, anchor=False, width="content")
         transport.draw_transport(run, form, snapshot, has_speeds=not looks_inside)
     # Permanent containers, so that notices that come and go do not move the fragments after them.
-    notices, live = st.container(), st.container()
+    notices, live = st.container(), st.container(gap="xxsmall")
     with notices:
         if isinstance(form, OptionError):
             draw_form_problem(form)
@@ -103,6 +103,9 @@ def draw_bench(
             if shown is not None and shown.experiment == run.experiment:
                 bench = Bench(shown, form, shown.snapshot())
     with live:
+        rule = bench.snapshot.experiment.generator.rule_in_words(bench.snapshot.experiment.length)
+        with st.container(key="task"):
+            st.markdown(f"{rule} **{_QUESTION}**")
         if draw_first is not None:
             draw_first(bench)
         _draw_live(bench, looks_inside=looks_inside)
@@ -167,14 +170,12 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
     moment = None if seen.latest is None else cursor.shown_moment(seen)
     informative = _informative(snapshot.experiment)
     with st.container(gap="xxsmall"):
-        rule = snapshot.experiment.generator.rule_in_words(snapshot.experiment.length)
-        with st.container(key="task"):
-            st.markdown(f"{rule} **{_QUESTION}**")
         _draw_state(run, form, snapshot, moment)
         if not looks_inside:
             draw_welcome()
         # Containers first: what they hold depends on the controls below.
         picture, sentence = st.container(key="picture"), st.container(key="what_happened")
+        parts = st.container(key="essential_parts")
     with sentence:
         # Without valid settings, the error beside the buttons says what to do.
         if isinstance(form, Experiment) or snapshot.state != "idle":
@@ -205,11 +206,15 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
             film = film_of_page(seen, sequence, tuple(map(int, places)))
             film |= subject_of_film(seen)
         with picture:
-            draw_film(film | loss_panel.loss_data(seen, choice, past))
+            film |= loss_panel.loss_data(seen, choice, past)
+            draw_film(film, has_ended=snapshot.state == "done" and run is session_run())
         at_rest = moment.is_now and not snapshot.active
         if not looks_inside:
             panel.draw_views(seen, moment.model, informative, at_rest)
     # Last, so that the page shows all else while it goes on.
+    if at_rest and snapshot.state == "done" and not looks_inside:
+        with parts:
+            draw_essential_parts(run, seen, moment)
     measure_some(seen)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import streamlit as st
 
 from attnlab.generators import AbstractGenerator
-from attnlab.runs.library import LibraryError
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS, Preset
 from attnlab.ui.controls.address import go_to
@@ -13,8 +12,9 @@ from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.core.display import LOOK_INSIDE_PAGE, draw_button
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import session_library, session_run
+from attnlab.ui.core.session_library import session_run
 from attnlab.ui.train.controller import queue, start
+from attnlab.ui.train.film_panel import SEEN_END
 from attnlab.ui.train.tabs import ALGORITHM, BELIEFS, VIEW, show_tab_of
 
 # Cards by preset: a label, an icon, and the tab that looks into it, or "" if a click starts it.
@@ -31,7 +31,8 @@ _CHOSEN = "welcome"
 def draw_welcome() -> None:
     """Draw what a new visitor does first; nothing for others.
 
-    A new visitor has no run yet, came without a link, and changed no setting.
+    A new visitor has no run yet, came without a link and changed no setting, in a browser that has
+    not seen a run end.
     """
     looks_inside = session().kept.pop(_CHOSEN, None)
     if looks_inside:
@@ -70,11 +71,8 @@ def _is_new_visitor() -> bool:
     is_idle = session_run().snapshot().state == "idle"
     if not is_idle or session().runs_shelved or "lesson" in st.session_state:
         return False
-    try:
-        has_runs = session_library().library.count() > 0
-    except LibraryError:
-        has_runs = False
-    return not has_runs and read_form() == PRESETS[FIRST_PRESET].experiment
+    is_new = SEEN_END not in st.context.cookies
+    return is_new and read_form() == PRESETS[FIRST_PRESET].experiment
 
 
 def _choose(preset: str) -> None:
