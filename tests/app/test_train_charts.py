@@ -16,6 +16,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.training.steps import Training
 from attnlab.ui.train import training_page
+from attnlab.ui.train.film_panel import SEEN_END
 from tests.app.conftest import APP
 from tests.app.lessons import figures, film
 from tests.unit.live_runs import trained
@@ -78,6 +79,9 @@ def test_a_run_with_nothing_to_mend_ends_in_a_next_step(app, monkeypatch):
     while not any(button.key == "next_step" for button in app.run().button):
         assert not app.exception
     assert app.button(key="next_step").label == "Now try the blog's puzzle"
+    shares = "with mean patterns the model learns only"
+    assert any(shares in words.value for words in app.markdown)
+    assert film(app)["cookie"] == SEEN_END
     with monkeypatch.context() as patch:
         patch.setattr(LiveRun, "start", lambda run: started.append(run.experiment))
         app.button(key="next_step").click().run()

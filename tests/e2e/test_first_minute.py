@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import to_query
 from attnlab.training.presets import FIRST_PRESET, PRESETS
+from attnlab.ui.train.film_panel import SEEN_END
 from tests.e2e.train_page import TrainPage, wait_for_late_results
 
 pytestmark = pytest.mark.e2e
@@ -72,6 +73,14 @@ def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page
     train.rewind("Home")
     expect(train.metric("test loss (nats)")).to_have_text(at_start)
     assert _pattern(train) == before
+    # The welcome is for a browser that has not seen a run end.
+    train.page.goto(server.url)
+    expect(train.part("welcome")).to_contain_text("New here?")
+    train.page.context.add_cookies([{"name": SEEN_END, "value": "1", "url": server.url}])
+    train.page.reload()
+    train.wait_for("idle")
+    expect(train.maps.first).to_be_visible(timeout=_PATIENCE)
+    expect(train.part("welcome")).to_have_count(0)
 
 
 def _pattern(train: TrainPage) -> list[str]:
