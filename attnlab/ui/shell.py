@@ -18,6 +18,7 @@ from attnlab.ui.controls.address import (
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.lesson_controls import draw_lesson
 from attnlab.ui.core.display import (
+    COMPARE_PAGE,
     KNOWN_PAGE,
     LOOK_INSIDE_PAGE,
     PAGES,
@@ -153,7 +154,7 @@ _GROUPS = MappingProxyType(
             (TRAIN_PAGE, "Train", ""),
             (LOOK_INSIDE_PAGE, "Look inside", ""),
             ("generators.py", "Processes", ""),
-            ("compare.py", "Compare", ""),
+            (COMPARE_PAGE, "Compare", ""),
             (KNOWN_PAGE, "Known results", ""),
             ("library.py", "Library", ""),
         ),

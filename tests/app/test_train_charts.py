@@ -97,6 +97,10 @@ def test_a_run_with_nothing_to_mend_ends_in_a_next_step(app, monkeypatch):
     app.button(key="next_step").click().run()
     assert [title.value for title in app.title] == ["Look inside"]
     assert app.segmented_control(key="view").value == "beliefs"
+    app.button(key="next_step").click().run()
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Compare"]
+    assert app.selectbox(key="generator").value == "even"
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from attnlab.configuration.environment import app_folder
 
 PAGES = app_folder() / "pages"
 TRAIN_PAGE, LOOK_INSIDE_PAGE = PAGES / "train.py", PAGES / "look_inside.py"
-KNOWN_PAGE = PAGES / "known_results.py"
+COMPARE_PAGE, KNOWN_PAGE = PAGES / "compare.py", PAGES / "known_results.py"
 
 CHART_HEIGHT = 350
 # Heights in pixels of exported charts; on the Train page `style.css` sets them.

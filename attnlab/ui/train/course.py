@@ -19,7 +19,7 @@ from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.session import session
 from attnlab.ui.train.cursor import OVER_TRAINING, Moment, with_starting_point
 from attnlab.ui.train.film_panel import has_shipped_film
-from attnlab.ui.train.tabs import Tab
+from attnlab.ui.train.tabs import TABS, VIEW, Tab
 from attnlab.ui.train.welcome import draw_preset_choice
 
 Result = TypeVar("Result")
@@ -84,6 +84,22 @@ class Course(Generic[Result]):
         return [(step, self.results[step]) for step in sorted(self.results) if step < end]
 
 
+def draw_presets_of_tab() -> None:
+    """Offer presets of the chosen tab if it says nothing of the process of the controls."""
+    tab = TABS[st.session_state[VIEW]]
+    if _lacks_what_it_shows(tab):
+        draw_preset_choice(
+            f"**The selected process {tab.lacks}.** Choose one of these, or another process at the "
+            "left. The current run stays until you press Start.",
+            {n: p for n, p in PRESETS.items() if tab.applies(p.experiment.generator)},
+        )
+
+
+def _lacks_what_it_shows(tab: Tab) -> bool:
+    form = read_form()
+    return not isinstance(form, OptionError) and not tab.applies(form.generator)
+
+
 def draw_over_training(
     run: LiveRun,
     tab: Tab,
@@ -92,7 +108,7 @@ def draw_over_training(
     *,
     seconds: float = 0.5,
 ) -> None:
-    """Draw a tab for a run, and redraw it during training; for other processes, offer presets.
+    """Draw a tab for a run, and redraw it during training; nothing for other processes.
 
     Args:
         run: The run.
@@ -101,13 +117,7 @@ def draw_over_training(
         missing: Returns the models that are not measured yet.
         seconds: Interval between redraws.
     """
-    form = read_form()
-    if not isinstance(form, OptionError) and not tab.applies(form.generator):
-        draw_preset_choice(
-            f"**The selected process {tab.lacks}.** Choose one of these, or another process at the "
-            "left. The current run stays until you press Start.",
-            {n: p for n, p in PRESETS.items() if tab.applies(p.experiment.generator)},
-        )
+    if _lacks_what_it_shows(tab):
         return
 
     def waiting_for() -> tuple[bool, ...]:

@@ -47,7 +47,7 @@ from attnlab.ui.train.inside import panel
 from attnlab.ui.train.measures_panel import draw_essential_parts, training_accuracy
 from attnlab.ui.train.repeat import draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs, follow_run_file
-from attnlab.ui.train.welcome import draw_next_step, draw_welcome
+from attnlab.ui.train.welcome import draw_next_step, draw_welcome, follow_choice
 
 _QUESTION = "Can the model discover this rule from examples?"
 
@@ -171,6 +171,7 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
     informative = _informative(snapshot.experiment)
     with st.container(gap="xxsmall"):
         _draw_state(run, form, snapshot, moment)
+        follow_choice()
         if not looks_inside:
             draw_welcome()
         # Containers first: what they hold depends on the controls below.
@@ -302,8 +303,8 @@ def _draw_words(
             if draw_button(label, key, "lightbulb", _follow, advice, type="primary"):
                 # The whole page starts the run, and this button is in a fragment.
                 st.rerun()
-        elif snapshot.state == "done" and form == experiment and not looks_inside:
-            draw_next_step(experiment)
+        elif snapshot.state == "done" and form == experiment:
+            draw_next_step(experiment, looks_inside=looks_inside)
 
 
 def _follow(advice: Advice) -> None:

@@ -1,6 +1,7 @@
 """What a new visitor does first: press Start, or start another experiment with one click."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import streamlit as st
 
@@ -9,7 +10,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS, Preset
 from attnlab.ui.controls.address import go_to
 from attnlab.ui.controls.form_state import fill_form, read_form
-from attnlab.ui.core.display import LOOK_INSIDE_PAGE, draw_button
+from attnlab.ui.core.display import COMPARE_PAGE, LOOK_INSIDE_PAGE, TRAIN_PAGE, draw_button
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_run
@@ -34,12 +35,6 @@ def draw_welcome() -> None:
     A new visitor has no run yet, came without a link and changed no setting, in a browser that has
     not seen a run end.
     """
-    looks_inside = session().kept.pop(_CHOSEN, None)
-    if looks_inside:
-        go_to(LOOK_INSIDE_PAGE)
-    if looks_inside is not None:
-        # The whole page starts the run, and the button is in a fragment.
-        st.rerun()
     if not _is_new_visitor():
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
@@ -48,9 +43,22 @@ def draw_welcome() -> None:
             draw_button(label, f"welcome_{name}", icon, _choose, name, type="tertiary")
 
 
-def draw_next_step(experiment: Experiment) -> None:
+def follow_choice() -> None:
+    """Go where the button of a card or of a next step leads; nothing if none was pressed."""
+    page = session().kept.pop(_CHOSEN, None)
+    if page is not None and page != TRAIN_PAGE:
+        go_to(page)
+    if page is not None:
+        # The whole page starts the run, and the button is in a fragment.
+        st.rerun()
+
+
+def draw_next_step(experiment: Experiment, *, looks_inside: bool) -> None:
     """Draw the button of what to do after a run that has nothing to mend."""
-    if experiment == PRESETS[FIRST_PRESET].experiment:
+    if looks_inside:
+        words = "Compare with other models"
+        draw_button(words, "next_step", "compare_arrows", _go_on, COMPARE_PAGE)
+    elif experiment == PRESETS[FIRST_PRESET].experiment:
         words = "Now try the blog's puzzle"
         draw_button(words, "next_step", "extension", _choose, _PUZZLE, type="primary")
     else:
@@ -71,7 +79,7 @@ def _is_new_visitor() -> bool:
     is_idle = session_run().snapshot().state == "idle"
     if not is_idle or session().runs_shelved or "lesson" in st.session_state:
         return False
-    is_new = SEEN_END not in st.context.cookies
+    is_new = SEEN_END not in st.context.cookies.to_dict()
     return is_new and read_form() == PRESETS[FIRST_PRESET].experiment
 
 
@@ -81,9 +89,13 @@ def _choose(preset: str) -> None:
         st.session_state[VIEW] = tab
     else:
         queue(start)
-    session().kept[_CHOSEN] = bool(tab)
+    _go_on(LOOK_INSIDE_PAGE if tab else TRAIN_PAGE)
 
 
 def _look_inside(process: AbstractGenerator) -> None:
     show_tab_of(process)
-    session().kept[_CHOSEN] = True
+    _go_on(LOOK_INSIDE_PAGE)
+
+
+def _go_on(page: Path) -> None:
+    session().kept[_CHOSEN] = page
