@@ -11,17 +11,20 @@ from attnlab.ui.lessons.encoding_panel import (
     draw_views,
     draw_waves,
 )
+from attnlab.ui.lessons.kit import first_screen
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-st.title("Positional encodings", anchor=False)
-st.markdown(
+text, picture = first_screen(
+    "Positional encodings",
     "How does attention know what came first? Without a mask it sees a **set**: shuffled inputs "
     "give shuffled outputs. A positional encoding adds the order, usually as a vector for each "
-    "position."
+    "position.",
 )
-one, other, length, width = draw_encodings()
-draw_views(one, other)
+with text:
+    one, other, length, width = draw_encodings()
+with picture:
+    draw_views(one, other)
 
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
@@ -31,7 +34,7 @@ st.markdown(
 )
 draw_shifts(one, other)
 
-st.header("In the scores instead of the input", anchor=False, divider="gray")
+st.header("Positions in the scores: rotary and ALiBi", anchor=False, divider="gray")
 st.markdown(
     "`rotary` turns each pair of components of queries and keys in proportion to the position. "
     "So positions enter the dot product only through their difference. `alibi` lowers the score "

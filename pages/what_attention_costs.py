@@ -9,40 +9,19 @@ from attnlab.ui.lessons.costs_panel import (
     draw_parameters,
     read_settings,
 )
+from attnlab.ui.lessons.kit import first_screen
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-st.title("What attention costs", anchor=False)
-st.markdown(
-    "Attention compares every token with every other: n² scores for n tokens. Its "
-    "number of parameters does not depend on n, but its time and memory do. Count the parameters "
-    "of every model, and measure time and memory on this server."
-)
-settings = read_settings()
-
-st.header("Parameters", anchor=False, divider="gray")
-st.markdown(
-    "Models with separate parameters per position grow with the length; models that share them "
-    "across positions do not. In attention and the transformer, only a learned positional "
-    "encoding grows, by one vector per position."
-)
-draw_parameters(settings)
-st.markdown(
-    "**Try this**: compare `mlp` and `gru` at the two ends of the chart. Then choose another "
-    "positional encoding on Train, and see the line of `attention` become flat."
-)
-
-st.header("Time and memory", anchor=False, divider="gray")
-st.markdown(
+text, picture = first_screen(
+    "What attention costs",
+    "Attention compares every token with every other: n² scores for n tokens. So its time grows "
+    "with n².\n\n"
     "The n² scores need not be in memory at once: a softmax can be summed in chunks (Rabe and "
-    "Staats 2021). With chunks of about √n queries and √n keys, only n scores are in memory at a "
-    "time. Time still grows with n². The transformer's option `attention` selects plain or chunked."
+    "Staats 2021). With chunks of about √n queries and √n keys, only n scores are in memory.",
 )
-draw_attention()
-st.markdown(
-    "**Try this**: select the pass `forward and gradient`. Plain attention keeps its patterns for "
-    "the backward pass; chunked attention computes each chunk again instead."
-)
+draw_attention(text, picture)
+settings = read_settings()
 
 st.header("Generation with a cache", anchor=False, divider="gray")
 st.markdown(
@@ -54,6 +33,18 @@ draw_generation(settings)
 st.markdown(
     "**Try this**: measure one layer, then several. The last layer computes only its last query. "
     "So with one layer, generation without a cache also computes only n scores per head."
+)
+
+st.header("Parameters", anchor=False, divider="gray")
+st.markdown(
+    "In attention and the transformer, the number of parameters does not depend on the length, "
+    "apart from learned positions: one vector per position. Other models that share parameters "
+    "across positions do not grow either; those with separate parameters per position do."
+)
+draw_parameters(settings)
+st.markdown(
+    "**Try this**: compare `mlp` and `gru` at the two ends of the chart. Then choose another "
+    "positional encoding on Train, and see the line of `attention` become flat."
 )
 
 draw_in_code(

@@ -23,9 +23,23 @@ KEPT: Mapping[str, Any] = MappingProxyType({"persist_state": "session"})
 
 _Value = TypeVar("_Value")
 
+# In pixels; at 1280 it leaves two thirds for the picture.
+_TEXT_WIDTH = 380
 # Terms of a sum in LaTeX; longer sums are abbreviated.
 _MOST_TERMS = 5
 _MOST_SQUARES = 8
+
+
+def first_screen(title: str, words: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Draw a page's title and text; return their column, for controls, and that of the picture.
+
+    The picture is at the right of the text, and on a phone below it.
+    """
+    row = st.container(horizontal=True, gap="medium")
+    text, picture = row.container(width=_TEXT_WIDTH), row.container()
+    text.title(title, anchor=False)
+    text.markdown(words)
+    return text, picture
 
 
 def control_row(key: str | None = None) -> DeltaGenerator:
@@ -76,11 +90,16 @@ def link_to_settings(experiment: Experiment) -> str:
     return f"[Open in Train](./?{query})"
 
 
-def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:
-    """Draw a slider or a menu for each option of a class; return an instance."""
+def draw_options(
+    kind: type[_Value], prefix: str, defaults: Mapping[str, Any] = MappingProxyType({}), **rest: Any
+) -> _Value:
+    """Draw a slider or a menu for each option of a class; return an instance.
+
+    `defaults` are those of the page; the other options have the defaults of the class.
+    """
     values = {}
     for name, spec in options_of(kind).items():
-        default = default_of(kind, name)
+        default = defaults.get(name, default_of(kind, name))
         control, choices, chosen = (
             (st.selectbox, spec.choices, spec.choices.index(default))
             if spec.choices
