@@ -9,16 +9,16 @@ from attnlab.ui.lessons.curve_panel import (
     draw_fit,
     draw_left_out,
 )
-from attnlab.ui.lessons.kit import first_screen
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.lessons.metric_panel import draw_kernels
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-text, picture = first_screen(
-    "Kernel regression",
+text, picture = beside(
     "To predict y at a new x, average the y of known points, with more weight on nearer ones "
     "(Nadaraya–Watson, 1964). Attention does the same: the new x is the query, the known x are "
     "the keys, and their y are the values. It also learns what “near” means.",
+    title="Kernel regression",
 )
 with text:
     curve = draw_controls()

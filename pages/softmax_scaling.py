@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code, panel
-from attnlab.ui.lessons.kit import first_screen
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.lessons.softmax_panel import (
     draw_collapse,
     draw_controls,
@@ -16,12 +16,12 @@ from attnlab.ui.lessons.sweep_panel import draw_sweep
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-text, picture = first_screen(
-    "Softmax scaling",
+text, picture = beside(
     "Attention compares a query with each key by a dot product, a sum of d terms. The more terms, "
     "the further apart the scores.\n\n"
     "Then the softmax saturates: one key gets nearly all the weight, and gradients nearly vanish. "
     "Dividing by √d keeps the scores at the same size.",
+    title="Softmax scaling",
 )
 with text:
     drawn = draw_controls()
@@ -37,12 +37,13 @@ st.markdown(
 )
 
 st.header("Dot products grow with the width", anchor=False, divider="gray")
-st.markdown(
+text, picture = beside(
     "Queries and keys have independent components of mean 0 and standard deviation σ. Each of "
     "the d products has variance σ⁴, and variances of independent terms add up."
 )
-draw_dot_products(drawn)
-st.markdown(
+with picture:
+    draw_dot_products(drawn)
+text.markdown(
     "**Try this**: set σ to 2. The variance is d σ⁴, so 1/√d alone no longer keeps the scores at "
     "size 1: the initial weights matter too."
 )

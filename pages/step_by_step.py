@@ -5,7 +5,7 @@ import streamlit as st
 from attnlab.ui.core.fragments import draw_in_code, fragment
 from attnlab.ui.lessons.averages_panel import draw_averages
 from attnlab.ui.lessons.head_panel import code_of, draw_bench, draw_sets, draw_stages
-from attnlab.ui.lessons.kit import first_screen
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -13,10 +13,10 @@ ensure_shell()
 
 @fragment
 def draw_example():
-    text, picture = first_screen(
-        "Step by step",
+    text, picture = beside(
         "How does attention decide what to look at? Each input gets a query, a key and a value. "
         "Its output is a mean of the values, weighted by how well its query matches each key.",
+        title="Step by step",
     )
     picture.latex(
         r"\text{output} = \text{softmax}\big(\text{scale} \cdot QK^\top\big)\,V, \quad "

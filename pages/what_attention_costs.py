@@ -9,28 +9,28 @@ from attnlab.ui.lessons.costs_panel import (
     draw_parameters,
     read_settings,
 )
-from attnlab.ui.lessons.kit import first_screen
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-text, picture = first_screen(
-    "What attention costs",
+text, picture = beside(
     "Attention compares every token with every other: n² scores for n tokens. So its time grows "
     "with n².\n\n"
     "The n² scores need not be in memory at once: a softmax can be summed in chunks (Rabe and "
     "Staats 2021). With chunks of about √n queries and √n keys, only n scores are in memory.",
+    title="What attention costs",
 )
 draw_attention(text, picture)
 settings = read_settings()
 
 st.header("Generation with a cache", anchor=False, divider="gray")
-st.markdown(
+text, picture = beside(
     "Under a causal mask, later tokens change nothing at earlier positions, so a cache can keep "
     "earlier keys and values. The next token then compares one query with the cached keys: n "
     "scores per head and layer instead of n²."
 )
-draw_generation(settings)
-st.markdown(
+draw_generation(settings, text, picture)
+picture.markdown(
     "**Try this**: measure one layer, then several. The last layer computes only its last query. "
     "So with one layer, generation without a cache also computes only n scores per head."
 )

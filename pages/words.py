@@ -12,7 +12,7 @@ from attnlab.models.base import READOUTS
 from attnlab.positions import POSITIONS
 from attnlab.training.losses import LOSSES
 from attnlab.ui.core.glossary import TERMS, Term, contains
-from attnlab.ui.lessons.kit import first_screen
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -49,7 +49,7 @@ def _entry(term: Term, linked: Iterable[Term]) -> str:
     return f"{term.text}{formula}\n\n:small[On {term.on}.{see and f' See {see}.'}]"
 
 
-text, right = first_screen("Glossary", "The terms, buttons and options of the other pages.")
+text, right = beside("The terms, buttons and options of the other pages.", title="Glossary")
 words = text.text_input(
     "Find", key="glossary_find", placeholder="for example: entropy", max_chars=40
 ).strip()

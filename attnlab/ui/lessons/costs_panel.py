@@ -167,8 +167,7 @@ def draw_attention(text: DeltaGenerator, picture: DeltaGenerator) -> None:
     with text:
         left, right = st.columns(2)
         d_attn = linked(left.select_slider, "d_attn", widths, "32", key="cost_d_attn")
-        with right:
-            longest = _draw_longest(lengths, "cost_longest")
+        longest = _draw_longest(right, lengths, "cost_longest")
         passes = choose("pass", costs.PASSES, key="cost_passes")
         plan = (d_attn, longest, passes)
         measure = partial(
@@ -194,8 +193,8 @@ def draw_attention(text: DeltaGenerator, picture: DeltaGenerator) -> None:
     )
 
 
-def draw_generation(settings: Settings) -> None:
-    """Draw controls, the chart of tokens per second by length, and the size of the cache."""
+def draw_generation(settings: Settings, text: DeltaGenerator, picture: DeltaGenerator) -> None:
+    """Draw controls in `text`; in `picture`, tokens per second by length, and the cache's size."""
     chosen = cast(TransformerOptions, settings.families[TransformerOptions.name])
     options = dataclasses.replace(chosen, mask="causal")
     try:
@@ -206,15 +205,17 @@ def draw_generation(settings: Settings) -> None:
     vocab = settings.experiment.generator.vocabulary.size
     most = limits().caps.get("layers", options_of(TransformerOptions)["layers"].high)
     lengths = ["128", "256"] if hosted() else ["128", "256", "512", "1024"]
-    with control_row():
+    with text:
+        left, right = st.columns(2)
         bounds = 1, most, options.layers, 1
-        layers = linked(st.slider, "layers", *bounds, key="cost_layers", width=180)
-        longest = _draw_longest(lengths, "cost_generated")
-        options = dataclasses.replace(options, layers=layers)
-        plan = (options, longest, vocab)
-        measure = partial(measure_generation, options, lengths_to(int(longest)), vocab=vocab)
+        layers = linked(left.slider, "layers", *bounds, key="cost_layers")
+        longest = _draw_longest(right, lengths, "cost_generated")
+    options = dataclasses.replace(options, layers=layers)
+    plan = (options, longest, vocab)
+    measure = partial(measure_generation, options, lengths_to(int(longest)), vocab=vocab)
+    with text, control_row():
         draw_job_buttons(_GENERATION, "Measure", partial(start_job, _GENERATION, measure, of=plan))
-    st.caption(
+    text.caption(
         f"The model is an untrained causal transformer with Train's settings: {_in_words(options)}."
     )
     _draw_measured(
@@ -222,7 +223,7 @@ def draw_generation(settings: Settings) -> None:
         plan,
         (_RATE,),
         _generation_in_words,
-        (st.container(), st.container()),
+        (text, picture),
         of_example=lambda of: f"{_in_words(of[0])}, lengths up to {int(of[1]):,}",
         invitation=f"Press **Measure** to time the last {costs.NEW_TOKENS} tokens of the "
         "transformer above on this machine.",
@@ -237,9 +238,9 @@ def _in_words(options: TransformerOptions) -> str:
     )
 
 
-def _draw_longest(lengths: list[str], key: str) -> str:
+def _draw_longest(place: DeltaGenerator, lengths: list[str], key: str) -> str:
     default = lengths[-1 if hosted() else 2]
-    return linked(st.select_slider, "longest sequence", lengths, default, key=key, width=200)
+    return linked(place.select_slider, "longest sequence", lengths, default, key=key)
 
 
 def _draw_measured(

@@ -33,7 +33,7 @@ from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import draw_button, draw_metric
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.lessons.kit import clicks, control_row, seed_field, valid_or_last
+from attnlab.ui.lessons.kit import beside, clicks, control_row, seed_field, valid_or_last
 
 _OWN, _OWN_KEY = "own points", "own_points"
 _EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
@@ -183,16 +183,14 @@ def draw_left_out(curve: Curve) -> None:
     """Draw the leave-one-out error by bandwidth, beside what it says."""
     bandwidths, loss, stderr = curve.left_out
     best, h = curve.left_out.best, f"h = {bandwidths[curve.left_out.best]:.3g}"
-    left, right = st.columns([1, 2], gap="medium")
-    with left:
-        st.markdown(
-            f"The squared error of predicting each point from the others is lowest at {h}: "
-            f"{show_measured(loss[best], stderr[best], most_places=4)}.\n\n"
-            "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then "
-            "large until it is flat. For `quickening`, whose waves get shorter, no single "
-            "bandwidth fits both ends."
-        )
-    with right:
+    _, picture = beside(
+        f"The squared error of predicting each point from the others is lowest at {h}: "
+        f"{show_measured(loss[best], stderr[best], most_places=4)}.\n\n"
+        "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then "
+        "large until it is flat. For `quickening`, whose waves get shorter, no single "
+        "bandwidth fits both ends."
+    )
+    with picture:
         draw_chart(
             charts.lines_chart(
                 charts.series_table("", bandwidths, loss, stderr),

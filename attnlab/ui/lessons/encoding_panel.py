@@ -277,14 +277,7 @@ def draw_scores(length: int, width: int) -> None:
         _draw_score_profile(Rotary(base=base), length, width)
     with right:
         slope = linked(st.select_slider, "alibi slope", steps(0.001, 10, 0.5), 0.5, key="pe_alibi")
-        slopes = linked(
-            st.selectbox,
-            "alibi slopes",
-            ["equal", "by head"],
-            key="pe_alibi_slopes",
-            help="With `by head` this single head has the slope to the power of 8.",
-        )
-        _draw_score_profile(Alibi(slope=slope, slopes=slopes), length, width)
+        _draw_score_profile(Alibi(slope=slope, slopes="equal"), length, width)
     st.caption(
         "How to read it: the score against the distance; without an encoding it is 1 everywhere. "
         "The score of rotary falls and recovers as its pairs go out of phase and back.",
@@ -398,10 +391,3 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
         )
     else:
         st.caption("Neither encoding has vectors.")
-    st.caption(
-        "How to read it: the line is the distance from a position's vector to the nearest trained "
-        "vector. It is 0 up to the trained length.",
-        help="A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach angles "
-        "not seen in training. The line of a learned encoding ends, because such a model rejects "
-        "longer sequences.",
-    )

@@ -30,14 +30,15 @@ _MOST_TERMS = 5
 _MOST_SQUARES = 8
 
 
-def first_screen(title: str, words: str) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Draw a page's title and text; return their column, for controls, and that of the picture.
+def beside(words: str, *, title: str = "") -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Draw text in a narrow column; return this column, for controls, and that of the picture.
 
-    The picture is at the right of the text, and on a phone below it.
+    The picture is at the right of the text, and on a phone below it. `title` is that of the page.
     """
     row = st.container(horizontal=True, gap="medium")
     text, picture = row.container(width=_TEXT_WIDTH), row.container()
-    text.title(title, anchor=False)
+    if title:
+        text.title(title, anchor=False)
     text.markdown(words)
     return text, picture
 

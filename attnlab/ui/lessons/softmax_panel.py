@@ -1,6 +1,5 @@
 """Dot products that grow with the width, and the softmax that they saturate, or break."""
 
-import itertools
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from attnlab.charts import HUES, Scale, Series, past_hue, series_table
 from attnlab.configuration.number_text import read_numbers, show_measured
 from attnlab.configuration.options import OptionError
 from attnlab.lessons import saturation as lesson
-from attnlab.lessons.saturation import HEALTHY, SATURATED, Saturation, saturation, verdict
+from attnlab.lessons.saturation import Saturation, saturation
 from attnlab.optimum.sequences import mean_and_error
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import draw_button, draw_metric
@@ -47,6 +46,7 @@ _PRESETS = {
     "huge": "10000, 9999, 0, -10000",
 }
 _MOST_LOGITS = 32
+_PASSING = "The nuclear norm of the softmax's Jacobian, relative to a uniform pattern."
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -99,8 +99,7 @@ def draw_collapse(drawn: Drawn) -> None:
             f"**{series.name}**: on average "
             f"{show_measured(*(100 * each for each in passing), most_places=1)} % of the gradient "
             "still passes",
-            help="The mean over 120 random queries, with its standard error: the nuclear norm of "
-            "the softmax's Jacobian, relative to a uniform pattern.",
+            help=f"The mean over 120 random queries, with its standard error. {_PASSING}",
         )
         draw_chart(
             charts.softmax_chart(
@@ -200,12 +199,11 @@ def draw_saturation(drawn: Drawn) -> None:
     """Draw, by width, how saturated the softmax of these scores over several keys is."""
     keys = int(drawn.unmasked.sum())
     found = {name: saturation(each, drawn.unmasked) for name, each in drawn.patterns.items()}
-    _draw_verdicts(found)
     # For each measure: its title, its domain, and its value for a uniform pattern.
     panels = {
         "entropy": ("entropy (nats)", (0, 1.15 * np.log(keys)), np.log(keys)),
         "largest": ("largest weight", (0, 1.05), 1 / keys),
-        "jacobian": ("nuclear norm ‖J‖", (0, 1.05), 1 - 1 / keys),
+        "surviving": ("share of the gradient that passes", (0, 1.05), 1),
     }
     for measure, (title, domain, even) in in_columns(panels.items()):
         table = _by_width({s: map(mean_and_error, getattr(v, measure)) for s, v in found.items()})
@@ -222,26 +220,10 @@ def draw_saturation(drawn: Drawn) -> None:
         "Without 1/√d the patterns collapse onto a single key as d grows. The Jacobian then goes "
         "to 0, and it multiplies every gradient on its way to queries and keys.",
         help="Points are means over 120 random queries, ± one standard error; dashed lines show a "
-        "uniform pattern.",
+        "uniform pattern. For weights p over n keys, the Jacobian of the softmax is "
+        "J = diag(p) − p pᵀ. Its nuclear norm is 1 − Σ p², which is drawn as a share of 1 − 1/n, "
+        "the norm of a uniform pattern.",
     )
-    st.caption(
-        "For weights p over n keys, the Jacobian of the softmax is J = diag(p) − p pᵀ. A width is "
-        f"**healthy** if ‖J‖ / (1 − 1/n) is at least {HEALTHY:g}, **saturated** below "
-        f"{SATURATED:g}.",
-        help="‖J‖ is the nuclear norm, the sum of the singular values. It is 1 − Σ p², at most "
-        "1 − 1/n. The two bounds are a convention.",
-    )
-
-
-def _draw_verdicts(found: dict[str, Saturation]) -> None:
-    with st.container(gap="small", key="verdicts"):
-        for name, values in found.items():
-            words = [verdict(row.mean()) for row in values.surviving]
-            parts = []
-            for word, group in itertools.groupby(range(len(WIDTHS)), key=words.__getitem__):
-                first, *_, last = [WIDTHS[at] for at in group] * 2
-                parts.append(f"{first} {word}" if first == last else f"{first} to {last} {word}")
-            st.markdown(f"**{name}**: d = {', '.join(parts)}")
 
 
 @fragment
@@ -302,9 +284,7 @@ def _draw_numbers(values: Saturation, finite: np.ndarray, temperature: float) ->
             "The variance of the finite logits after division by the temperature, with "
             "n − 1 in the denominator.",
         )
-        draw_metric("nuclear norm of the softmax Jacobian", f"{values.jacobian:.4f}")
-        word = verdict(float(values.surviving)) if finite.size > 1 else "one key"
-        draw_metric("this softmax is", word)
+        draw_metric("gradient that passes", f"{values.surviving:.2%}", _PASSING)
 
 
 def read_logits(text: str) -> tuple[float, ...]:
