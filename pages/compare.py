@@ -18,8 +18,7 @@ ensure_shell()
 with st.sidebar:
     form = draw_form()
 
-with st.container(key="heading"):
-    st.title("Compare", anchor=False)
+st.title("Compare", anchor=False)
 st.markdown(
     f"Compare settings over several {link_to('seed', 'seeds')}, with "
     f"{link_to('confidence interval', 'intervals')} and the best possible score. "

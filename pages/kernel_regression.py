@@ -3,26 +3,30 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.lessons.curve_panel import draw_controls, draw_equalities, draw_fit
+from attnlab.ui.lessons.curve_panel import (
+    draw_controls,
+    draw_equalities,
+    draw_fit,
+    draw_left_out,
+)
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.lessons.metric_panel import draw_kernels
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-st.title("Kernel regression", anchor=False)
-st.markdown(
+text, picture = beside(
     "To predict y at a new x, average the y of known points, with more weight on nearer ones "
     "(Nadaraya–Watson, 1964). Attention does the same: the new x is the query, the known x are "
-    "the keys, and their y are the values. It also learns what “near” means."
+    "the keys, and their y are the values. It also learns what “near” means.",
+    title="Kernel regression",
 )
+with text:
+    curve = draw_controls()
+with picture:
+    draw_fit(curve)
 
-st.header("A weighted mean of near points", anchor=False, divider="gray")
-curve = draw_controls()
-draw_fit(curve)
-st.markdown(
-    "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then large "
-    "until it is flat. Then let the leave-one-out error choose it. For `quickening`, whose waves "
-    "get shorter, no single bandwidth fits both ends."
-)
+st.header("The best bandwidth", anchor=False, divider="gray")
+draw_left_out(curve)
 
 st.header("The same by attention", anchor=False, divider="gray")
 st.latex(

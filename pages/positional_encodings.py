@@ -11,39 +11,51 @@ from attnlab.ui.lessons.encoding_panel import (
     draw_views,
     draw_waves,
 )
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-st.title("Positional encodings", anchor=False)
-st.markdown(
+text, picture = beside(
     "How does attention know what came first? Without a mask it sees a **set**: shuffled inputs "
     "give shuffled outputs. A positional encoding adds the order, usually as a vector for each "
-    "position."
+    "position.",
+    title="Positional encodings",
 )
-one, other, length, width = draw_encodings()
-draw_views(one, other)
+with text:
+    one, other, length, width = draw_encodings()
+with picture:
+    draw_views(one, other)
 
 st.header("A shift is a rotation", anchor=False, divider="gray")
-st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
-st.markdown(
+text, picture = beside(
+    "$PE(t + k) = M(k)\\, PE(t)$ with one matrix for all t.\n\n"
     "From t to t + k, each pair (sin, cos) of a sinusoidal encoding turns by an angle that "
     "depends on k but not on t. So “k positions ago” is one linear map, which a head can learn."
 )
-draw_shifts(one, other)
+with picture:
+    draw_shifts(one, other)
 
-st.header("In the scores instead of the input", anchor=False, divider="gray")
-st.markdown(
+st.header("Positions in the scores: rotary and ALiBi", anchor=False, divider="gray")
+text, picture = beside(
     "`rotary` turns each pair of components of queries and keys in proportion to the position. "
     "So positions enter the dot product only through their difference. `alibi` lowers the score "
     "in proportion to the distance. Here query and key are the same vector at two positions."
 )
-draw_scores(length, width)
+with picture:
+    draw_scores(length, width)
 
 st.header("Wavelengths and aliasing", anchor=False, divider="gray")
 draw_waves(one, other)
 
 st.header("Beyond the trained length", anchor=False, divider="gray")
-draw_lengths(one, other, length)
+text, picture = beside(
+    "The line is the distance from a position's vector to the nearest trained vector. It is 0 up "
+    "to the trained length.\n\n"
+    "A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach angles that are "
+    "not seen in training. A model with learned positions rejects longer sequences."
+)
+with picture:
+    draw_lengths(one, other, length)
 
 draw_in_code(
     "from attnlab.lessons.geometry import closest_pair, encoding_rows, fit_shift, similarity\n"

@@ -2,8 +2,11 @@
 
 import streamlit as st
 
-from attnlab.ui.core.fragments import draw_in_code
+from attnlab.ui.core.fragments import draw_in_code, panel
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.lessons.softmax_panel import (
+    draw_collapse,
+    draw_controls,
     draw_dot_products,
     draw_safety,
     draw_saturation,
@@ -13,30 +16,36 @@ from attnlab.ui.lessons.sweep_panel import draw_sweep
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-st.title("Softmax scaling", anchor=False)
-st.markdown(
-    "Attention compares a query with a key by their dot product, a sum of d terms: more terms "
-    "give scores that differ more. Then the softmax saturates: one key gets nearly all the weight, "
-    "and gradients nearly vanish. Dividing by √d keeps the scores at the same size."
+text, picture = beside(
+    "Attention compares a query with each key by a dot product, a sum of d terms. The more terms, "
+    "the further apart the scores.\n\n"
+    "Then the softmax saturates: one key gets nearly all the weight, and gradients nearly vanish. "
+    "Dividing by √d keeps the scores at the same size.",
+    title="Softmax scaling",
 )
-
-st.header("Dot products grow with the width", anchor=False, divider="gray")
-st.markdown(
-    "Queries and keys have independent components of mean 0 and standard deviation σ. Each of "
-    "the d products has variance σ⁴, and variances of independent terms add up."
-)
-draw_dot_products()
-st.markdown(
-    "**Try this**: set σ to 2. The variance is d σ⁴, so 1/√d alone no longer keeps the scores at "
-    "size 1: the initial weights matter too."
-)
+with text:
+    drawn = draw_controls()
+    st.markdown("**Try this**: drag d from 1 to 256. Without 1/√d, one key takes all the weight.")
+with picture:
+    draw_collapse(drawn)
 
 st.header("The softmax saturates", anchor=False, divider="gray")
-st.markdown("Here a softmax turns the scores of a query for several keys into weights.")
-draw_saturation()
+draw_saturation(drawn)
 st.markdown(
     "**Try this**: choose few keys, then many. The fewer the keys, the smaller the width at which "
     "the softmax saturates."
+)
+
+st.header("Dot products grow with the width", anchor=False, divider="gray")
+text, picture = beside(
+    "Queries and keys have independent components of mean 0 and standard deviation σ. Each of "
+    "the d products has variance σ⁴, and variances of independent terms add up."
+)
+with picture:
+    draw_dot_products(drawn)
+text.markdown(
+    "**Try this**: set σ to 2. The variance is d σ⁴, so 1/√d alone no longer keeps the scores at "
+    "size 1: the initial weights matter too."
 )
 
 st.header("Logits and temperature", anchor=False, divider="gray")
@@ -49,19 +58,30 @@ st.markdown(
     "logits by 8 has the same effect as dividing the temperature by 8."
 )
 
-st.header("During training", anchor=False, divider="gray")
-st.markdown(
-    "Runs come in pairs that differ only in the factor 1/√d. The gap is the loss minus the best "
-    "possible loss. A larger gap without 1/√d is the cost of leaving out the factor."
-)
-draw_sweep()
 
-st.header("Numerical stability", anchor=False, divider="gray")
-st.markdown(
-    "A softmax computed directly from its formula fails on scores that occur in attention: large "
-    "ones, and rows that are fully masked."
-)
-draw_safety()
+@panel("During training: with and without 1/√d", key="sweep_panel", icon="model_training")
+def draw_training() -> None:
+    st.markdown(
+        "Runs come in pairs that differ only in the factor 1/√d. The gap is the loss minus the "
+        "best possible loss. A larger gap without 1/√d is the cost of leaving out the factor."
+    )
+    draw_sweep()
+
+
+@panel("Numerical stability", key="safety_panel", icon="exposure_zero")
+def draw_stability() -> None:
+    st.markdown(
+        "A softmax computed directly from its formula fails on scores that occur in attention: "
+        "large ones, and rows that are fully masked."
+    )
+    draw_safety()
+
+
+# A link that sets one of its controls opens it.
+is_linked = any(name.startswith("sweep_") for name in st.query_params)
+st.session_state.setdefault("sweep_panel", is_linked)
+draw_training()
+draw_stability()
 
 draw_in_code(
     "import jax.random as jr\n"

@@ -9,51 +9,42 @@ from attnlab.ui.lessons.costs_panel import (
     draw_parameters,
     read_settings,
 )
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-st.title("What attention costs", anchor=False)
-st.markdown(
-    "Attention compares every token with every other: n² scores for n tokens. Its "
-    "number of parameters does not depend on n, but its time and memory do. Count the parameters "
-    "of every model, and measure time and memory on this server."
+text, picture = beside(
+    "Attention compares every token with every other: n² scores for n tokens. So its time grows "
+    "with n².\n\n"
+    "The n² scores need not be in memory at once: a softmax can be summed in chunks (Rabe and "
+    "Staats 2021). With chunks of about √n queries and √n keys, only n scores are in memory.",
+    title="What attention costs",
 )
+draw_attention(text, picture)
 settings = read_settings()
+
+st.header("Generation with a cache", anchor=False, divider="gray")
+text, picture = beside(
+    "Under a causal mask, later tokens change nothing at earlier positions, so a cache can keep "
+    "earlier keys and values. The next token then compares one query with the cached keys: n "
+    "scores per head and layer instead of n²."
+)
+draw_generation(settings, text, picture)
+picture.markdown(
+    "**Try this**: measure one layer, then several. The last layer computes only its last query. "
+    "So with one layer, generation without a cache also computes only n scores per head."
+)
 
 st.header("Parameters", anchor=False, divider="gray")
 st.markdown(
-    "Models with separate parameters per position grow with the length; models that share them "
-    "across positions do not. In attention and the transformer, only a learned positional "
-    "encoding grows, by one vector per position."
+    "In attention and the transformer, the number of parameters does not depend on the length, "
+    "apart from learned positions: one vector per position. Other models that share parameters "
+    "across positions do not grow either; those with separate parameters per position do."
 )
 draw_parameters(settings)
 st.markdown(
     "**Try this**: compare `mlp` and `gru` at the two ends of the chart. Then choose another "
     "positional encoding on Train, and see the line of `attention` become flat."
-)
-
-st.header("Time and memory", anchor=False, divider="gray")
-st.markdown(
-    "The n² scores need not be in memory at once: a softmax can be summed in chunks (Rabe and "
-    "Staats 2021). With chunks of about √n queries and √n keys, only n scores are in memory at a "
-    "time. Time still grows with n². The transformer's option `attention` selects plain or chunked."
-)
-draw_attention()
-st.markdown(
-    "**Try this**: select the pass `forward and gradient`. Plain attention keeps its patterns for "
-    "the backward pass; chunked attention computes each chunk again instead."
-)
-
-st.header("Generation with a cache", anchor=False, divider="gray")
-st.markdown(
-    "Under a causal mask, later tokens change nothing at earlier positions, so a cache can keep "
-    "earlier keys and values. The next token then compares one query with the cached keys: n "
-    "scores per head and layer instead of n²."
-)
-draw_generation(settings)
-st.markdown(
-    "**Try this**: measure one layer, then several. The last layer computes only its last query. "
-    "So with one layer, generation without a cache also computes only n scores per head."
 )
 
 draw_in_code(

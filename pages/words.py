@@ -1,6 +1,7 @@
 """Glossary: the terms used on the other pages."""
 
 from collections.abc import Iterable
+from itertools import groupby
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from attnlab.models.base import READOUTS
 from attnlab.positions import POSITIONS
 from attnlab.training.losses import LOSSES
 from attnlab.ui.core.glossary import TERMS, Term, contains
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -37,18 +39,25 @@ _GROUPS = {
 }
 
 
+def _links(terms: Iterable[Term]) -> str:
+    return ", ".join(f"[{term.name}](#{term.anchor})" for term in terms)
+
+
 def _entry(term: Term, linked: Iterable[Term]) -> str:
     formula = f" ${term.formula}$" if term.formula else ""
-    see = ", ".join(f"[{each.name}](#{each.anchor})" for each in linked if each.name in term.see)
+    see = _links(each for each in linked if each.name in term.see)
     return f"{term.text}{formula}\n\n:small[On {term.on}.{see and f' See {see}.'}]"
 
 
-st.title("Glossary", anchor=False)
-words = st.text_input(
-    "Find", key="glossary_find", placeholder="for example: entropy", max_chars=40, width=320
+text, right = beside("The terms, buttons and options of the other pages.", title="Glossary")
+words = text.text_input(
+    "Find", key="glossary_find", placeholder="for example: entropy", max_chars=40
 ).strip()
-with st.container(key="glossary", width=760, gap="xsmall"):
-    terms = [term for term in TERMS if contains(words, term.name, term.text)]
+terms = [term for term in TERMS if contains(words, term.name, term.text)]
+if len(terms) > 1:
+    letters = groupby(terms, key=lambda term: term.name[0].upper())
+    text.markdown("\n\n".join(f"**{letter}** {_links(each)}" for letter, each in letters))
+with right.container(key="glossary", gap="xsmall"):
     if terms:
         st.header("Terms", anchor=False)
     for term in terms:

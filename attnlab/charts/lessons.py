@@ -19,6 +19,8 @@ from attnlab.charts.style import HUES, KNOWN_LINE, SHARES, SIGNED
 CLICKED = "clicked"
 # Sides in pixels of a path, which fits a phone, and of the plane.
 _PATH_SIDE, _PLANE_SIDE = 288, 260
+# Narrower bars have no room for their numbers.
+_NUMBERED_BAR = 40
 _STROKES = top_legend(symbolType="stroke", symbolStrokeWidth=3)
 
 
@@ -101,31 +103,35 @@ def distribution_chart(table: Rows, *, series: tuple[Series, ...]) -> Chart:
 
 
 @drawn_once
-def softmax_chart(table: Rows, *, keys: int) -> Chart:
+def softmax_chart(
+    table: Rows, *, keys: int, colour: str = HUES.learned, has_ticks: bool = True
+) -> Chart:
     """Draw the `weight` of each `key` as a bar, and its weight `at_one` as a grey tick.
 
-    `at_one` is at temperature 1, and `logit` a text.
+    `at_one`, which is only needed for ticks, is at temperature 1, and `logit` a text.
     """
     axis = alt.Axis(labelAngle=0, labelOverlap=True, titleColor=HUES.key)
+    ticks = [tip("at_one:Q", "at temperature 1", ".4f")] * has_ticks
     base = alt.Chart(table).encode(
         x=alt.X("key:O", axis=axis),
-        tooltip=[
-            tip("key:O"),
-            tip("logit:N"),
-            tip("weight:Q", None, ".4f"),
-            tip("at_one:Q", "at temperature 1", ".4f"),
-        ],
+        tooltip=[tip("key:O"), tip("logit:N"), tip("weight:Q", None, ".4f"), *ticks],
     )
-    y = partial(alt.Y, title="weight (share)", scale=alt.Scale(domain=[0, 1]))
+    # Above 1 there is room for a number.
+    scale, percent = alt.Scale(domain=[0, 1.12], nice=False), alt.Axis(format="%", tickCount=5)
+    y = partial(alt.Y, title="weight", scale=scale, axis=percent)
     weight = base.encode(y=y("weight:Q"))
-    layers = [
-        weight.mark_bar(color=HUES.learned),
-        base.encode(y=y("at_one:Q")).mark_tick(color=HUES.truth, thickness=3, bandSize=26),
-    ]
-    if keys <= 10:
-        number = weight.encode(text=alt.Text("weight:Q", format=".4f"))
-        layers.append(number.mark_text(baseline="bottom", dy=-4, color=HUES.truth))
-    return alt.layer(*layers)
+    layers = [weight.mark_bar(color=colour)]
+    if has_ticks:
+        tick = base.encode(y=y("at_one:Q"))
+        layers.append(tick.mark_tick(color=HUES.truth, thickness=3, bandSize=26))
+    number = weight.transform_filter("datum.weight >= 0.0005").mark_text(
+        baseline="bottom",
+        dy=-4,
+        fontSize=12,
+        color=HUES.truth,
+        opacity=alt.ExprRef(f"width < {_NUMBERED_BAR * keys} ? 0 : 1"),
+    )
+    return alt.layer(*layers, number.encode(text=alt.Text("weight:Q", format=".1%")))
 
 
 @drawn_once

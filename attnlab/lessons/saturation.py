@@ -13,9 +13,6 @@ from jaxtyping import Array, Bool, Float, Key
 from attnlab.attention import masked_softmax
 from attnlab.optimum import entropy
 
-# Shares of a uniform pattern's Jacobian norm that separate the verdicts.
-HEALTHY, SATURATED = 0.6, 0.25
-
 
 class DrawnScores(NamedTuple):
     """Dot products of random vectors with independent N(0, 1) components, for several widths.
@@ -113,16 +110,6 @@ def saturation(
     # A single key always has a Jacobian of 0: nothing could survive.
     most = 1 - 1 / keys if keys > 1 else 1.0
     return Saturation(nats, np.exp(nats), pattern.max(axis=-1), jacobian, jacobian / most)
-
-
-def verdict(surviving: float) -> str:
-    """Return `healthy`, `partly saturated` or `saturated`, by the mean surviving share of the norm.
-
-    healthy: at least 0.6; saturated: less than 0.25; partly saturated: in between.
-    """
-    if surviving >= HEALTHY:
-        return "healthy"
-    return "partly saturated" if surviving >= SATURATED else "saturated"
 
 
 def patterns(

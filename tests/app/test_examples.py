@@ -24,6 +24,11 @@ OTHERS = {
 LABEL = "**Example result**"
 
 
+def _open(path):
+    # Such a link opens the panel of the runs.
+    return open_page(path, {"sweep_seeds": "3"} if path == SOFTMAX else {})
+
+
 def notes(page) -> list[str]:
     """What is said of the results below, one for each that is not of the user's own settings."""
     return [each.value for each in (*page.info, *page.caption) if "Press" in each.value]
@@ -37,7 +42,7 @@ def example_notes(page) -> list[str]:
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_page_opens_with_an_example_that_says_so_whatever_the_settings(name):
     path, others = OTHERS[name]
-    page = open_page(path)
+    page = _open(path)
     made = shipped_example(name).made
     first = example_notes(page)
     assert len(first) == (2 if path == COSTS else 1)
@@ -79,7 +84,7 @@ def test_a_result_of_the_users_own_takes_its_place(name, monkeypatch):
     work, own = OWN[name]
     result = own(shipped_example(name).result)
     monkeypatch.setattr(work, lambda *_, **__: iter([result]))
-    page = open_page(OTHERS[name][0])
+    page = _open(OTHERS[name][0])
     before = example_notes(page)
     page.button(key=f"{name}_start").click().run()
     assert page.session_state["session"].jobs.get(name).wait(30.0)
@@ -107,7 +112,7 @@ def other_file(tmp_path, monkeypatch):
 def test_without_the_file_a_page_says_so_and_works(other_file, page, text):
     if text is not None:
         other_file.write_text(text, encoding="utf-8")
-    page = open_page(page)
+    page = _open(page)
     assert not page.error
     assert "Install attnlab again" in page.warning[0].value
     assert not example_notes(page)
@@ -141,7 +146,7 @@ def test_compare_opens_with_a_question_and_a_link_with_its_own_choice():
 
 @pytest.mark.slow
 def test_the_examples_are_what_the_pages_begin_with():
-    page = {name: open_page(path) for name, path in (("costs", COSTS), ("softmax", SOFTMAX))}
+    page = {name: _open(path) for name, path in (("costs", COSTS), ("softmax", SOFTMAX))}
     costs, softmax = page["costs"], page["softmax"]
     d_attn, longest, passes = shipped_example("attention_cost").of
     assert costs.select_slider(key="cost_d_attn").value == d_attn

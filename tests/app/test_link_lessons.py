@@ -4,11 +4,13 @@ import time
 from urllib.parse import urlencode
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from attnlab.generators import Recall
 from attnlab.runs.links import Lesson, all_but, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
+from tests.app.conftest import APP
 
 _EXPERIMENT = Experiment(training=Training(steps=70))
 _LESSON = Lesson("Which *mask*?", "Find it.\n\n- one\n- two", ("preset", "d_attn"))
@@ -207,3 +209,25 @@ def test_leaving_a_lesson_keeps_the_settings_and_the_builder(app):
     assert not {"title", "text", "hide"} & given.keys()
     assert "<h2>" not in _strip(app)
     assert _builder(app) == _LESSON
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "key", "first", "usual"),
+    [("positional_encodings", "pe_a_base", 100, 10_000), ("softmax_scaling", "width", "64", "16")],
+)
+def test_a_link_keeps_its_meaning_where_a_page_begins_with_other_values(page, key, first, usual):
+    def value(query):
+        app = AppTest.from_file(APP, default_timeout=120)
+        app.query_params.update(query)
+        app.run()
+        # As after a click on the menu, which drops the address of the page before.
+        app.query_params.clear()
+        app.query_params.update(query)
+        app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception
+        return app.select_slider(key=key).value
+
+    assert value({}) == first
+    assert value(to_query(_EXPERIMENT)) == usual
+    assert value({key: "32" if key == "width" else "50"}) == ("32" if key == "width" else 50)

@@ -59,6 +59,9 @@ def test_every_option_of_an_encoding_can_be_chosen(page):
     page.selectbox(key="pe_a").select("alibi").run()
     page.selectbox(key="pe_a_slopes").select("by head").run()
     assert "Alibi(slope=0.5, slopes='by head')" in code(page)
+    page.select_slider(key="pe_alibi").set_value(0.01).run()
+    assert "alibi: score 1.00 at distance 0, 0.61 at 39." in alts(page)
+    page.select_slider(key="pe_alibi").set_value(0.5).run()
     # A single head has the slope to the power of 8.
     page.selectbox(key="pe_alibi_slopes").select("by head").run()
     assert "alibi: score 1.00 at distance 0, 0.85 at 39." in alts(page)

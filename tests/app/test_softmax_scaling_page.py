@@ -13,7 +13,8 @@ PATIENCE = 300
 
 @pytest.fixture
 def page():
-    app = open_page("pages/softmax_scaling.py")
+    # Such a link opens the panel of the runs.
+    app = open_page("pages/softmax_scaling.py", {"sweep_seeds": "3"})
     yield app
     if "session" in app.session_state:
         app.session_state["session"].pause()
@@ -28,9 +29,10 @@ def measured(page) -> str:
 
 @pytest.mark.slow
 def test_the_variance_follows_the_controls(page):
+    assert "64 \\times 1^4 = 64" in latex(page)
+    page.select_slider(key="width").set_value("16").run()
     assert "16 \\times 1^4 = 16" in latex(page)
     page.select_slider(key="width").set_value("64").run()
-    assert "64 \\times 1^4 = 64" in latex(page)
     page.slider(key="component").set_value(2.0).run()
     assert "64 \\times 2^4 = 1024" in latex(page)
     before = measured(page)
@@ -77,6 +79,9 @@ def test_bad_logits_keep_the_last_picture(page):
 
 @pytest.mark.slow
 def test_every_case_of_numerical_safety(page):
+    assert CASES[0].why not in texts(page)
+    page.session_state["safety_panel"] = True
+    page.run()
     for case in CASES:
         assert f"**{case.name}**" in texts(page)
         assert case.why in texts(page)
@@ -111,7 +116,7 @@ def test_runs_are_trained_and_read(page, monkeypatch):
     assert not page.exception
     assert not page.error
     assert "At d_attn = 4, with 1/√d: " in texts(page)
-    assert len(charts(page)) == 6 + 8
+    assert len(charts(page)) == 8 + 8
     before = texts(page)
     page.slider(key="sweep_target").set_value(60).run()
     assert "reached 60%" in texts(page)

@@ -87,7 +87,7 @@ def _start(train):
 def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
     # Before anything trains, which would make the page late.
     sweep = new_page()
-    sweep.goto(f"{hosted_server.url}/softmax_scaling", wait_until="commit")
+    sweep.goto(f"{hosted_server.url}/softmax_scaling?sweep_seeds=3", wait_until="commit")
     start = sweep.locator(".st-key-sweep_start button")
     status = sweep.locator(".st-key-sweep_status")
     expect(start).to_be_enabled(timeout=_PATIENCE)

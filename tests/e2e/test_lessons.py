@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 _COLUMN, _NAME, _NUMBER = 56, 125, 80
 _LONG = 240_000
 # The last part of each page: what is above it is there.
-_LAST = {"softmax_scaling": "safety", "kernel_regression": "metric_weights"}
+_LAST = {"kernel_regression": "metric_weights"}
 
 
 def _open(page: Page, server, name: str, query: str = "") -> Page:

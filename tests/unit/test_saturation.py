@@ -12,15 +12,12 @@ from scipy.stats import binomtest, norm
 from attnlab.attention import masked_softmax
 from attnlab.lessons.saturation import (
     CASES,
-    HEALTHY,
-    SATURATED,
     answer,
     draw_scores,
     histogram,
     patterns,
     saturation,
     variance_and_error,
-    verdict,
 )
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
@@ -150,24 +147,19 @@ def test_sharpening():
     assert variance_and_error(8 * LOGITS)[0] == pytest.approx(VARIANCE_OF_8X, abs=5.1e-5)
 
 
-def test_the_criterion():
-    assert [verdict(x) for x in (1, HEALTHY, HEALTHY - 1e-9, SATURATED, SATURATED - 1e-9, 0)] == [
-        "healthy", "healthy", "partly saturated", "partly saturated", "saturated", "saturated"
-    ]  # fmt: skip
-
-
 @pytest.mark.slow
-def test_scaled_scores_stay_healthy_and_others_do_not():
+def test_scaled_scores_let_gradients_pass_and_others_do_not():
     scores = draw_scores((4, 32, 256), draws=2, queries=120, keys=16, key=jr.key(0)).scores
     everything = np.ones(16, dtype=bool)
-    words = {
-        power: [
-            verdict(saturation(patterns(row * width**power, everything)).surviving.mean())
+    scaled, unscaled = (
+        [
+            saturation(patterns(row * width**power, everything)).surviving.mean()
             for width, row in zip((4, 32, 256), scores, strict=True)
         ]
         for power in (-0.5, 0.0)
-    }
-    assert words == {-0.5: ["healthy"] * 3, 0.0: ["healthy", "partly saturated", "saturated"]}
+    )
+    assert min(scaled) > 0.6
+    assert unscaled[0] > 0.6 > unscaled[1] > 0.25 > unscaled[2]
 
 
 E = float(np.exp(-1.0))

@@ -2,7 +2,6 @@
 
 import inspect
 
-import jax
 import numpy as np
 import streamlit as st
 
@@ -20,35 +19,17 @@ from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.page_charts import draw_chart
 
-_MOST = {"B": 4, "T": 16, "C": 8}
+_MOST = 16, 8
 _HEAD_WIDTH = 4
-_PROGRAMS = tuple(jax.jit(jax.vmap(way)) for way in (average_by_matrix, average_by_softmax))
 
 
 def draw_averages() -> None:
-    """Draw inputs, weights and means; below, the sizes and how far the three ways differ."""
-    picture = st.container()
-    with st.container(key="step_sizes"):
-        columns = st.columns(3)
-    labels = ("B (sequences)", "T (inputs in each)", "C (features of each)")
-    batch, length, channels = (
-        linked(column.slider, label, 1, _MOST[size], start, key=f"step_{size}")
-        for column, label, size, start in zip(columns, labels, "BTC", (4, 8, 2), strict=True)
-    )
-    drawn = np.random.default_rng(0).normal(size=tuple(_MOST.values())).round(1).astype(np.float32)
-    # Always compute the largest size and cut it, so that moving a slider compiles nothing. A mean
-    # of the past does not depend on later rows, other sequences or other features.
-    ways = np.stack([average_by_loop(rows) for rows in drawn]), *(way(drawn) for way in _PROGRAMS)
-    loop, matrix, softmax = (np.asarray(way)[:batch, :length, :channels] for way in ways)
-    first, second = (float(np.abs(other - loop).max()) for other in (matrix, softmax))
-    with st.container(key="step_differences"):
-        st.markdown(
-            f"The three ways are equal. Largest difference over {batch} × {length} × {channels} "
-            f"numbers: loop and matrix **{first:.1e}**, loop and softmax **{second:.1e}**. This is "
-            "the rounding of 32-bit numbers."
-        )
-    with picture:
-        _draw_mixture(drawn[0, :, :channels], loop[0])
+    """Draw sizes; below, inputs, weights and means."""
+    left, right = st.columns(2, gap="medium")
+    length = linked(left.slider, "T (inputs)", 1, _MOST[0], 8, key="step_T")
+    channels = linked(right.slider, "C (features of each)", 1, _MOST[1], 2, key="step_C")
+    drawn = np.random.default_rng(0).normal(size=_MOST).round(1).astype(np.float32)[:, :channels]
+    _draw_mixture(drawn, average_by_loop(drawn[:length]))
     sources = map(inspect.getsource, (average_by_loop, average_by_matrix, average_by_softmax))
     draw_in_code(*sources, title="The three ways in code", key="ways_in_code")
 
@@ -67,7 +48,7 @@ def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
     inputs, titles = rows[:length], ("position t", "feature")
     largest = float(np.abs(inputs).max())
     for column, title, values in (
-        (left, "inputs of sequence 1", inputs),
+        (left, "inputs so far", inputs),
         (right, f"output of {name}", mixed),
     ):
         with column:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnlab.charts import HUES, INK, Scale, Series, distinct, lines_chart
 from attnlab.configuration.options import OptionError, options_of
@@ -157,38 +158,43 @@ _MEMORY = Quantity(
 _RATE = Quantity("Tokens a second", "tokens a second", lambda one: 1 / one.seconds)
 
 
-def draw_attention() -> None:
-    """Draw controls and charts of time and memory by length, and how they grow."""
+def draw_attention(text: DeltaGenerator, picture: DeltaGenerator) -> None:
+    """Draw controls in `text`; in `picture`, time and memory by length, and how they grow."""
     most = limits().caps.get("d_attn", max(_WIDTHS))
     widths = [str(width) for width in _WIDTHS if width <= most]
     # At the longest length the scores take 0.25 GB, and their gradient twice as much.
     lengths = ["1024", "2048"] if hosted() else ["1024", "2048", "4096", "8192"]
-    with control_row():
-        d_attn = linked(st.select_slider, "d_attn", widths, "32", key="cost_d_attn", width=180)
-        longest = _draw_longest(lengths, "cost_longest")
+    with text:
+        left, right = st.columns(2)
+        d_attn = linked(left.select_slider, "d_attn", widths, "32", key="cost_d_attn")
+        longest = _draw_longest(right, lengths, "cost_longest")
         passes = choose("pass", costs.PASSES, key="cost_passes")
         plan = (d_attn, longest, passes)
         measure = partial(
             measure_attention, lengths_to(int(longest)), d_attn=int(d_attn), passes=passes
         )
+    with text, control_row():
         draw_job_buttons(_ATTENTION, "Measure", partial(start_job, _ATTENTION, measure, of=plan))
     _draw_measured(
         _ATTENTION,
         plan,
         (_TIME, _MEMORY),
         _attention_in_words,
+        (text, picture),
         of_example=lambda of: f"d_attn {of[0]}, {of[2]}, lengths up to {int(of[1]):,}",
         invitation="Press **Measure** to time one causal head on this machine.",
     )
-    st.caption(
+    picture.caption(
         "Points are medians of five rounds, bars their range. Memory is what the program needs "
         "besides queries, keys, values and results, as the compiler reports it.",
-        help="Times are longer while a run trains.",
+        help="Times are longer while a run trains. The pass `forward and gradient` includes the "
+        "backward pass: plain attention keeps its patterns for it, and chunked attention computes "
+        "each chunk again. The transformer's option `attention` selects plain or chunked.",
     )
 
 
-def draw_generation(settings: Settings) -> None:
-    """Draw controls, the chart of tokens per second by length, and the size of the cache."""
+def draw_generation(settings: Settings, text: DeltaGenerator, picture: DeltaGenerator) -> None:
+    """Draw controls in `text`; in `picture`, tokens per second by length, and the cache's size."""
     chosen = cast(TransformerOptions, settings.families[TransformerOptions.name])
     options = dataclasses.replace(chosen, mask="causal")
     try:
@@ -199,15 +205,17 @@ def draw_generation(settings: Settings) -> None:
     vocab = settings.experiment.generator.vocabulary.size
     most = limits().caps.get("layers", options_of(TransformerOptions)["layers"].high)
     lengths = ["128", "256"] if hosted() else ["128", "256", "512", "1024"]
-    with control_row():
+    with text:
+        left, right = st.columns(2)
         bounds = 1, most, options.layers, 1
-        layers = linked(st.slider, "layers", *bounds, key="cost_layers", width=180)
-        longest = _draw_longest(lengths, "cost_generated")
-        options = dataclasses.replace(options, layers=layers)
-        plan = (options, longest, vocab)
-        measure = partial(measure_generation, options, lengths_to(int(longest)), vocab=vocab)
+        layers = linked(left.slider, "layers", *bounds, key="cost_layers")
+        longest = _draw_longest(right, lengths, "cost_generated")
+    options = dataclasses.replace(options, layers=layers)
+    plan = (options, longest, vocab)
+    measure = partial(measure_generation, options, lengths_to(int(longest)), vocab=vocab)
+    with text, control_row():
         draw_job_buttons(_GENERATION, "Measure", partial(start_job, _GENERATION, measure, of=plan))
-    st.caption(
+    text.caption(
         f"The model is an untrained causal transformer with Train's settings: {_in_words(options)}."
     )
     _draw_measured(
@@ -215,6 +223,7 @@ def draw_generation(settings: Settings) -> None:
         plan,
         (_RATE,),
         _generation_in_words,
+        (text, picture),
         of_example=lambda of: f"{_in_words(of[0])}, lengths up to {int(of[1]):,}",
         invitation=f"Press **Measure** to time the last {costs.NEW_TOKENS} tokens of the "
         "transformer above on this machine.",
@@ -229,9 +238,9 @@ def _in_words(options: TransformerOptions) -> str:
     )
 
 
-def _draw_longest(lengths: list[str], key: str) -> str:
+def _draw_longest(place: DeltaGenerator, lengths: list[str], key: str) -> str:
     default = lengths[-1 if hosted() else 2]
-    return linked(st.select_slider, "longest sequence", lengths, default, key=key, width=200)
+    return linked(place.select_slider, "longest sequence", lengths, default, key=key)
 
 
 def _draw_measured(
@@ -239,10 +248,15 @@ def _draw_measured(
     plan: object,
     quantities: tuple[Quantity, ...],
     in_words: Callable[[CostProgress, Any], str],
+    places: tuple[DeltaGenerator, DeltaGenerator],
     **words: Any,
 ) -> None:
-    """Draw the latest measurement or the example; `words` are those of `draw_source`."""
-    source = draw_source(name, plan, "Measure", **words)
+    """Draw the latest measurement or the example.
+
+    `places` are those of its source and of the result, and `words` those of `draw_source`.
+    """
+    with places[0]:
+        source = draw_source(name, plan, "Measure", **words)
     if source is None:
         return
     plan = source.of
@@ -256,7 +270,8 @@ def _draw_measured(
         with st.container(key=f"{name}_sentences"):
             st.markdown(in_words(progress, plan))
 
-    draw_job(name, draw, failed="Measuring", progress=share_done, source=source)
+    with places[1]:
+        draw_job(name, draw, failed="Measuring", progress=share_done, source=source)
 
 
 def _draw_quantity(quantity: Quantity, progress: CostProgress) -> None:
@@ -274,7 +289,7 @@ def _draw_quantity(quantity: Quantity, progress: CostProgress) -> None:
         series=tuple(_SERIES[way] for way in ways),
         noun=" ",
         tips=_RANGE,
-        height=320,
+        height=400,
     )
     draw_chart(chart, name=quantity.name, alt=alt)
 

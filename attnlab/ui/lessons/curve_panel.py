@@ -33,7 +33,7 @@ from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import draw_button, draw_metric
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.lessons.kit import clicks, control_row, seed_field, valid_or_last
+from attnlab.ui.lessons.kit import beside, clicks, control_row, seed_field, valid_or_last
 
 _OWN, _OWN_KEY = "own points", "own_points"
 _EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
@@ -64,16 +64,13 @@ class Curve(NamedTuple):
 
 def draw_controls() -> Curve:
     """Draw the controls; return the data and settings that they describe."""
-    row = control_row()
-    with row:
+    label, limits = "bandwidth h, as a share of the range of x", (0.005, 1.0, 0.05, 0.005)
+    share = linked(st.slider, label, *limits, format="%.3f", key="bandwidth")
+    best_place = st.container()
+    along = linked(st.slider, "query position (%)", 0.0, 100.0, 30.0, 0.5, key="query_at")
+    with control_row():
         name = linked(st.selectbox, "data", [*CURVES, _OWN], key="curve", width=180)
         seed = seed_field("seed of the data", "curve_seed")
-        label = "bandwidth h, as a share of the range of x"
-        limits = 0.005, 1.0, 0.05, 0.005
-        share = linked(st.slider, label, *limits, format="%.3f", key="bandwidth", width=330)
-        along = linked(
-            st.slider, "query position (%)", 0.0, 100.0, 30.0, 0.5, key="query_at", width=260
-        )
     if name == _OWN:
         sample, truth_of = _read_own_points(), None
     else:
@@ -89,7 +86,7 @@ def draw_controls() -> Curve:
         truth = np.where((at < 0) | (at > 1), np.nan, truth)
     left_out = _left_out(sample.x[:, 0], sample.y)
     best = _CANDIDATES[left_out.best]
-    with row:
+    with best_place:
         # The nearest step of the slider.
         values = {"bandwidth": float(np.clip(round(best / 0.005) * 0.005, 0.005, 1.0))}
         change = st.session_state.update, values
@@ -129,16 +126,15 @@ def _left_out(x: np.ndarray, y: np.ndarray) -> LeaveOneOut:
 
 
 def draw_fit(curve: Curve) -> None:
-    """Draw data, truth and fit with the query's weights, and leave-one-out error by bandwidth."""
+    """Draw data, truth and fit with the query's weights, and numbers of the query."""
     x, y = curve.sample.x[:, 0], curve.sample.y
     output, pattern = attention_fit(curve.at[:, None], curve.sample.x, y, curve.bandwidth)
     fit, weights, places = output[:, 0], pattern[curve.place], np.arange(_PLACES)
     truth = np.full(_PLACES, np.nan) if curve.truth is None else curve.truth
     columns = {"place": places, "x": curve.at, "fit": fit, "truth": truth}
     span = np.ptp(y) or 1.0
-    left, right = st.columns([5, 2], gap="medium")
     # The key is that of a browser test.
-    with left, st.container(key="chart_fit"):
+    with st.container(key="chart_fit"):
         draw_chart(
             charts.fit_chart(
                 pd.DataFrame({**columns, "chosen": places == curve.place}),
@@ -154,9 +150,7 @@ def draw_fit(curve: Curve) -> None:
             f"{fit[curve.place]:.3f}, the largest weight {weights.max():.3f}.",
             **clicks("fit_clicks", _move_query),
         )
-    with right:
-        _draw_numbers(curve, fit, weights)
-        _draw_left_out(curve)
+    _draw_numbers(curve, fit, weights)
     st.caption(
         "Click the curve to move the query (blue). The red bar under each dot is its weight, and "
         "the fit is the weighted mean of the dots. The dashed line is the truth, if it is known."
@@ -185,26 +179,31 @@ def _draw_numbers(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
             )
 
 
-def _draw_left_out(curve: Curve) -> None:
+def draw_left_out(curve: Curve) -> None:
+    """Draw the leave-one-out error by bandwidth, beside what it says."""
     bandwidths, loss, stderr = curve.left_out
     best, h = curve.left_out.best, f"h = {bandwidths[curve.left_out.best]:.3g}"
-    draw_chart(
-        charts.lines_chart(
-            charts.series_table("", bandwidths, loss, stderr),
-            None,
-            pd.DataFrame({"at": [curve.bandwidth], "name": ""}),
-            x=Scale("bandwidth h (log scale)", ".3g", labels="~g", kind="log"),
-            y=Scale("leave-one-out MSE", ".4f", zero=False),
-            look="band",
-            height=220,
-        ),
-        name="Leave-one-out MSE",
-        alt=f"Leave-one-out MSE against the bandwidth: lowest at {h} with {loss[best]:.4f}.",
-    )
-    st.caption(
+    _, picture = beside(
         f"The squared error of predicting each point from the others is lowest at {h}: "
-        f"{show_measured(loss[best], stderr[best], most_places=4)}."
+        f"{show_measured(loss[best], stderr[best], most_places=4)}.\n\n"
+        "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then "
+        "large until it is flat. For `quickening`, whose waves get shorter, no single "
+        "bandwidth fits both ends."
     )
+    with picture:
+        draw_chart(
+            charts.lines_chart(
+                charts.series_table("", bandwidths, loss, stderr),
+                None,
+                pd.DataFrame({"at": [curve.bandwidth], "name": ""}),
+                x=Scale("bandwidth h (log scale)", ".3g", labels="~g", kind="log"),
+                y=Scale("leave-one-out MSE", ".4f", zero=False),
+                look="band",
+                height=220,
+            ),
+            name="Leave-one-out MSE",
+            alt=f"Leave-one-out MSE against the bandwidth: lowest at {h} with {loss[best]:.4f}.",
+        )
 
 
 def draw_equalities(curve: Curve) -> None:
@@ -258,6 +257,6 @@ def draw_equalities(curve: Curve) -> None:
             f"The table shows the five keys nearest to the query x = {curve.query:.3f}. Over "
             f"all queries and keys, Gaussian and dot-product attention weights differ by at most "
             f"**{on_one.pattern_difference:.1e}**. For each query the scores differ by a constant, "
-            f"up to rounding ({on_one.constant_error:.1e}). On the straight line, where norms "
-            f"differ, these weights differ by up to **{straight.pattern_difference:.2f}**."
+            f"up to rounding ({on_one.constant_error:.1e}). With x itself as the key, norms "
+            f"differ, and these weights differ by up to **{straight.pattern_difference:.2f}**."
         )

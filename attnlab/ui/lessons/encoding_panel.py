@@ -28,25 +28,27 @@ from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session_library import session_run
-from attnlab.ui.lessons.kit import choose, draw_options, in_columns, steps
+from attnlab.ui.lessons.kit import choose, draw_options, in_columns, start_with, steps
 
 IN_THE_RUN = "learned in the run"
 _MOST_POSITIONS, _MOST_FEATURES = 64, 32
-_HEIGHT = 330
+_HEIGHT = 430
 _MOST_NUMBERED = 12
 # By button: the values that it sets, by the key of the control.
 _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
-        "Blog post, as described and as in its code: base 50, d = 5": {
+        "Blog post: text and code": {
             "pe_length": 50, "pe_width": 5,
             "pe_a": "blog-described", "pe_a_base": 50, "pe_b": "blog-published", "pe_b_base": 50,
         },
-        "Sinusoidal and scalar: base 10,000, d = 2": {
+        "Sinusoidal and scalar": {
             "pe_length": 40, "pe_width": 2,
             "pe_a": "sinusoidal", "pe_a_base": 10_000, "pe_b": "scalar", "pe_b_period": 20,
         },
     }
 )  # fmt: skip
+# With the usual base of 10,000, half of the components hardly change over these positions.
+_START: Mapping[str, object] = MappingProxyType({"pe_width": 16, "pe_a_base": 100})
 # How to read each view.
 VIEWS = MappingProxyType(
     {
@@ -74,21 +76,23 @@ class ShownEncoding(NamedTuple):
 
     @property
     def title(self) -> str:
-        return f"{self.side.upper()}: {self.name}"
+        return f"{self.side.upper()}, {self.name}"
 
 
 def draw_encodings() -> tuple[ShownEncoding, ShownEncoding, int, int]:
-    """Draw presets and controls; return both encodings, the length and the width."""
-    with st.container(horizontal=True, key="pe_presets"):
-        for number, (name, values) in enumerate(_PRESETS.items(), start=1):
-            draw_button(name, f"pe_preset_{number}", None, st.session_state.update, values)
-    left, right = st.columns(2, gap="medium")
+    """Draw controls and presets; return both encodings, the length and the width."""
+    start_with(_START)
+    left, right = st.columns(2)
     length = linked(left.slider, "length (positions)", 2, _MOST_POSITIONS, 40, key="pe_length")
     width = linked(right.slider, "d (components)", 1, _MOST_FEATURES, 8, key="pe_width")
+    left, right = st.columns(2)
     with left:
         one = _draw_encoding("a", "sinusoidal", length, width)
     with right:
         other = _draw_encoding("b", "learned", length, width)
+    with st.container(horizontal=True, gap="small", key="pe_presets"):
+        for number, (name, values) in enumerate(_PRESETS.items(), start=1):
+            draw_button(name, f"pe_preset_{number}", None, st.session_state.update, values)
     return one, other, length, width
 
 
@@ -126,7 +130,7 @@ def _rows_of_run() -> np.ndarray | None:
 @fragment
 def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
     """Draw the menu of views, and the chosen view of both encodings."""
-    view = choose("view", tuple(VIEWS), key="pe_view")
+    view = choose("view", tuple(VIEWS), key="pe_view", label_visibility="collapsed")
     components = 1, 2
     if view == "path":
         with st.container(horizontal=True):
@@ -135,11 +139,11 @@ def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
                 for way, start, key in (("across", 1, "pe_x"), ("upwards", 2, "pe_y"))
             )
     for shown in in_columns((one, other)):
+        st.markdown(f"**{shown.title}**")
         _draw_view(shown, view, components)
-    st.caption(f"How to read it: {VIEWS[view]}")
     st.caption(
-        "Try this: compare the similarity of `sinusoidal` with that of `learned`, whose initial "
-        "values are random. Then train with learned positions and choose “learned in the run”."
+        f"How to read it: {VIEWS[view]}\n\nTry this: raise the base to 10,000, and half of the "
+        "columns hardly change."
     )
 
 
@@ -367,7 +371,8 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
         is_free = getattr(shown.position, "trainable", False)
         last = trained if is_free else len(shown.rows)
         values = geometry.novelty(shown.rows[:last], min(trained, last))
-        lines.append(charts.series_table(shown.title, np.arange(1, len(values) + 1), values))
+        title = f"{shown.title}: no vector beyond {last}" if is_free else shown.title
+        lines.append(charts.series_table(title, np.arange(1, len(values) + 1), values))
     if lines:
         table = pd.concat(lines)
         furthest = table.iloc[int(table["value"].to_numpy().argmax())]
@@ -394,10 +399,3 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
         )
     else:
         st.caption("Neither encoding has vectors.")
-    st.caption(
-        "How to read it: the line is the distance from a position's vector to the nearest trained "
-        "vector. It is 0 up to the trained length.",
-        help="A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach angles "
-        "not seen in training. The line of a learned encoding ends, because such a model rejects "
-        "longer sequences.",
-    )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnlab.attention import MASKS, SCORES, AbstractScore, scale_factor
 from attnlab.charts import Matrix
@@ -110,11 +111,15 @@ class Bench(NamedTuple):
         return compiled_stages(self.head, *inputs, mask=mask, scale=self.scale, score=self.score)
 
 
-def draw_bench() -> Bench:
-    """Draw all controls; return the bench, with the last valid tables if the new ones are not."""
-    names = list(WORKED_EXAMPLES)
-    example = linked(st.selectbox, "example", names, key="step_example", on_change=_reset_tables)
-    st.markdown(WORKED_EXAMPLES[example].lesson)
+def draw_bench(place: DeltaGenerator) -> Bench:
+    """Draw all controls, that of the example in `place`.
+
+    Returns:
+        The bench, with the last valid tables if the new ones are not.
+    """
+    names, look = list(WORKED_EXAMPLES), {"key": "step_example", "on_change": _reset_tables}
+    example = linked(place.selectbox, "example", names, **look)
+    place.markdown(WORKED_EXAMPLES[example].lesson)
     with st.container(horizontal=True, key="step_switches", vertical_alignment="bottom"):
         name = linked(st.selectbox, "score function", list(SCORES), key="step_score", width=180)
         score = kit.draw_options(SCORES[name], "step", width=220)
@@ -186,36 +191,39 @@ class Cell(NamedTuple):
     component: int
 
 
-def draw_stages(bench: Bench) -> None:
+def draw_stages(bench: Bench, controls: DeltaGenerator, picture: DeltaGenerator) -> None:
     """Draw controls, the matrices of one stage or all, and the arithmetic of the chosen cell."""
     found, names = bench.stages(), [*STAGES, _ALL]
-    with st.container(horizontal=True, key="step_buttons"):
-        for label, icon, move in (
-            ("Previous", "arrow_back", -1),
-            ("Next", "arrow_forward", 1),
-            ("All", "grid_view", len(STAGES)),
-        ):
-            draw_button(label, f"step_{label.lower()}", icon, _move, move)
-    stage = linked(
-        st.segmented_control, "stage", names, default="queries", required=True, key=_STAGE_KEY
-    )
     sizes = *found.pattern.shape, max(found.keys.shape[1], found.values.shape[1])
-    with st.container(horizontal=True, key="step_cell"):
-        cell = Cell(*map(_draw_index, Cell._fields, sizes))
+    with controls:
+        stage = kit.choose("stage", names, key=_STAGE_KEY)
+        with kit.control_row("step_buttons"):
+            for label, icon, move in (
+                ("Previous", "arrow_back", -1),
+                ("Next", "arrow_forward", 1),
+            ):
+                draw_button(label, f"step_{label.lower()}", icon, _move, move)
+        with st.container(horizontal=True, gap="xsmall", key="step_cell"):
+            cell = Cell(*map(_draw_index, Cell._fields, sizes))
+    with picture:
+        _draw_stage(bench, found, stage, cell)
+
+
+def _draw_stage(bench: Bench, found: Stages, stage: str, cell: Cell) -> None:
     matrices, lines = _stage_matrices(bench, found, cell), _stage_lines(bench, found, cell)
     if stage == _ALL:
         kit.draw_matrices(matrices[name][-1] for name in STAGES)
     else:
         st.markdown(_STAGE_TEXTS[stage])
         kit.draw_matrices(matrices[stage])
-    st.caption(
-        "How to read it: frames mark the chosen query (blue), key (red), value (green) and "
-        f"component ({'white' if on_dark() else 'black'}). The number in both frames is computed "
-        "below. Violet is above 0, brown below. Hover for all digits."
-    )
     with st.container(key="step_arithmetic"):
         for name in STAGES if stage == _ALL else (stage,):
             st.latex(rf"\text{{{name}: }} {lines[name]}")
+    st.caption(
+        "How to read it: frames mark the chosen query (blue), key (red), value (green) and "
+        f"component ({'white' if on_dark() else 'black'}). The formula computes the number in both "
+        "frames. Violet is above 0, brown below. Hover for all digits."
+    )
 
 
 def _move(steps: int) -> None:
@@ -229,7 +237,7 @@ def _draw_index(name: str, most: int) -> int:
     # The table may have become smaller than the old number.
     if st.session_state.get(key, 1) > most:
         st.session_state[key] = most
-    return linked(st.number_input, name, 1, most, 1, key=key, width=140) - 1
+    return linked(st.number_input, name, 1, most, 1, key=key, width=120) - 1
 
 
 def _stage_matrices(bench: Bench, found: Stages, cell: Cell) -> dict[str, list[Matrix]]:

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnlab.charts import CLICKED, Matrix, matrix_chart
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
-from attnlab.runs.links import to_query
+from attnlab.runs.links import is_link, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.address_controls import linked, or_last_good
 from attnlab.ui.core.outside import draw_error
@@ -23,9 +23,24 @@ KEPT: Mapping[str, Any] = MappingProxyType({"persist_state": "session"})
 
 _Value = TypeVar("_Value")
 
+# In pixels; at 1280 it leaves two thirds for the picture.
+_TEXT_WIDTH = 380
 # Terms of a sum in LaTeX; longer sums are abbreviated.
 _MOST_TERMS = 5
 _MOST_SQUARES = 8
+
+
+def beside(words: str, *, title: str = "") -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Draw text in a narrow column; return this column, for controls, and that of the picture.
+
+    The picture is at the right of the text, and on a phone below it. `title` is that of the page.
+    """
+    row = st.container(horizontal=True, gap="medium")
+    text, picture = row.container(width=_TEXT_WIDTH), row.container()
+    if title:
+        text.title(title, anchor=False)
+    text.markdown(words)
+    return text, picture
 
 
 def control_row(key: str | None = None) -> DeltaGenerator:
@@ -74,6 +89,17 @@ def link_to_settings(experiment: Experiment) -> str:
     """Return a Markdown link that opens settings in Train."""
     query = urlencode(to_query(experiment))
     return f"[Open in Train](./?{query})"
+
+
+def start_with(values: Mapping[str, object]) -> None:
+    """Set controls, by key, of a page that was opened without a link.
+
+    Links leave out the defaults of controls, so that a change of these would change old links.
+    """
+    query = st.query_params
+    for key, value in values.items():
+        if not is_link(query) and key not in query:
+            st.session_state.setdefault(key, value)
 
 
 def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:

@@ -1,7 +1,7 @@
 """Dot products that grow with the width, and the softmax that they saturate, or break."""
 
-import itertools
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import jax.random as jr
 import numpy as np
@@ -14,19 +14,19 @@ from attnlab.charts import HUES, Scale, Series, past_hue, series_table
 from attnlab.configuration.number_text import read_numbers, show_measured
 from attnlab.configuration.options import OptionError
 from attnlab.lessons import saturation as lesson
-from attnlab.lessons.saturation import HEALTHY, SATURATED, Saturation, saturation, verdict
+from attnlab.lessons.saturation import Saturation, saturation
 from attnlab.optimum.sequences import mean_and_error
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import draw_button, draw_metric
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.lessons.kit import control_row, in_columns, seed_field, valid_or_last
+from attnlab.ui.lessons.kit import in_columns, seed_field, start_with, valid_or_last
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 # By the option `scale` of a model: how the page names and draws scores with this scale.
 BY_SCALE = {
     "1/sqrt(d)": Series("with 1/√d", HUES.learned),
-    "none": Series("without", past_hue(0), "square", dash=(6, 3)),
+    "none": Series("without 1/√d", past_hue(0), "square", dash=(6, 3)),
 }
 # The factor on the scores at each width.
 _FACTORS = {
@@ -46,6 +46,7 @@ _PRESETS = {
     "huge": "10000, 9999, 0, -10000",
 }
 _MOST_LOGITS = 32
+_PASSING = "The nuclear norm of the softmax's Jacobian, relative to a uniform pattern."
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -54,18 +55,75 @@ def _draw_scores(seed: int) -> lesson.DrawnScores:
     return lesson.draw_scores(WIDTHS, **sizes, key=jr.key(seed))
 
 
-def draw_dot_products() -> None:
-    """Draw controls, the distribution of q · k at one width, and its variance by width."""
-    with control_row():
-        widths = [str(width) for width in WIDTHS]
-        width = int(linked(st.select_slider, "width d", widths, "16", key="width", width=300))
-        limits = 100, _MOST_DRAWS, _MOST_DRAWS, 100
-        draws = linked(st.slider, "draws N", *limits, key="draws", width=240)
-        label, limits = "standard deviation of a component", (0.25, 2.0, 1.0, 0.05)
-        size = linked(st.slider, label, *limits, key="component", width=260)
-        seed = seed_field("seed of the draw", "draw_seed")
-    # Drawn with components of standard deviation 1; products scale with its square.
-    products = _draw_scores(seed).products[:, :draws] * size**2
+class Drawn(NamedTuple):
+    """Random scores, the chosen width, the standard deviation of a component, and the patterns.
+
+    `scores` have components of standard deviation 1; products scale with its square. `patterns` are
+    `(widths, queries, keys)` by series.
+    """
+
+    scores: lesson.DrawnScores
+    width: int
+    size: float
+    unmasked: np.ndarray
+    patterns: dict[str, np.ndarray]
+
+
+def draw_controls() -> Drawn:
+    """Draw the controls of the random scores; return the scores and their patterns."""
+    # Without the factor, most softmaxes of this width are saturated.
+    start_with({"width": "64"})
+    widths = [str(width) for width in WIDTHS]
+    width = int(linked(st.select_slider, "width d", widths, "16", key="width"))
+    left, right = st.columns(2)
+    keys = linked(left.slider, "number of keys", 2, _MOST_KEYS, 16, 1, key="keys")
+    label, limits = "standard deviation σ", (0.25, 2.0, 1.0, 0.05)
+    help = "Of each component of queries and keys."
+    size = linked(right.slider, label, *limits, key="component", help=help)
+    scores = _draw_scores(seed_field("seed of the draw", "draw_seed"))
+    unmasked, patterns = np.arange(_MOST_KEYS) < keys, {}
+    for name, factors in _FACTORS.items():
+        scaled = scores.scores * (factors * size**2)[:, None, None].astype(np.float32)
+        patterns[name] = lesson.patterns(scaled, unmasked)
+    return Drawn(scores, width, size, unmasked, patterns)
+
+
+def draw_collapse(drawn: Drawn) -> None:
+    """Draw the weights of the first query without and with 1/√d, and how much gradient passes."""
+    place, keys = WIDTHS.index(drawn.width), int(drawn.unmasked.sum())
+    logits = drawn.scores.scores[place, 0, :keys] * drawn.size**2
+    for series in reversed(BY_SCALE.values()):
+        pattern = drawn.patterns[series.name][place]
+        passing = mean_and_error(saturation(pattern, drawn.unmasked).surviving)
+        weights, factor = pattern[0, :keys], _FACTORS[series.name][place]
+        columns = {"logit": [f"{logit:.3g}" for logit in logits * factor], "weight": weights}
+        st.markdown(
+            f"**{series.name}**: on average "
+            f"{show_measured(*(100 * each for each in passing), most_places=1)} % of the gradient "
+            "still passes",
+            help=f"The mean over 120 random queries, with its standard error. {_PASSING}",
+        )
+        draw_chart(
+            charts.softmax_chart(
+                pd.DataFrame({"key": np.arange(1, keys + 1), **columns}),
+                keys=keys,
+                colour=series.colour,
+                has_ticks=False,
+                height=240,
+            ),
+            name=f"Weights of a query {series.name}",
+            alt=f"Weights of one query {series.name} at width {drawn.width}: key "
+            f"{weights.argmax() + 1} of {keys} has the largest, {weights.max():.3f}.",
+        )
+
+
+@fragment
+def draw_dot_products(drawn: Drawn) -> None:
+    """Draw the distribution of q · k at the chosen width, and its variance by width."""
+    limits = 100, _MOST_DRAWS, _MOST_DRAWS, 100
+    draws = linked(st.slider, "draws N", *limits, key="draws", width=240)
+    width, size = drawn.width, drawn.size
+    products = drawn.scores.products[:, :draws] * size**2
     left, right = st.columns(2, gap="medium")
     with left:
         _draw_distribution(products, width, size)
@@ -139,22 +197,15 @@ def _by_width(values: Mapping[str, Iterable[tuple[float, float]]]) -> pd.DataFra
     return pd.concat([series_table(name, WIDTHS, *each.T) for name, each in found])
 
 
-@fragment
-def draw_saturation() -> None:
+def draw_saturation(drawn: Drawn) -> None:
     """Draw, by width, how saturated the softmax of these scores over several keys is."""
-    keys = linked(st.slider, "number of keys", 2, _MOST_KEYS, 16, 1, key="keys", width=300)
-    size, width = st.session_state["component"], int(st.session_state["width"])
-    drawn = _draw_scores(st.session_state["draw_seed"])
-    unmasked, found = np.arange(_MOST_KEYS) < keys, {}
-    for name, factors in _FACTORS.items():
-        scores = drawn.scores * (factors * size**2)[:, None, None].astype(np.float32)
-        found[name] = saturation(lesson.patterns(scores, unmasked), unmasked)
-    _draw_verdicts(found, width)
+    keys = int(drawn.unmasked.sum())
+    found = {name: saturation(each, drawn.unmasked) for name, each in drawn.patterns.items()}
     # For each measure: its title, its domain, and its value for a uniform pattern.
     panels = {
         "entropy": ("entropy (nats)", (0, 1.15 * np.log(keys)), np.log(keys)),
         "largest": ("largest weight", (0, 1.05), 1 / keys),
-        "jacobian": ("nuclear norm ‖J‖", (0, 1.05), 1 - 1 / keys),
+        "surviving": ("share of the gradient that passes", (0, 1.05), 1),
     }
     for measure, (title, domain, even) in in_columns(panels.items()):
         table = _by_width({s: map(mean_and_error, getattr(v, measure)) for s, v in found.items()})
@@ -171,32 +222,10 @@ def draw_saturation() -> None:
         "Without 1/√d the patterns collapse onto a single key as d grows. The Jacobian then goes "
         "to 0, and it multiplies every gradient on its way to queries and keys.",
         help="Points are means over 120 random queries, ± one standard error; dashed lines show a "
-        "uniform pattern.",
+        "uniform pattern. For weights p over n keys, the Jacobian of the softmax is "
+        "J = diag(p) − p pᵀ. Its nuclear norm is 1 − Σ p², which is drawn as a share of 1 − 1/n, "
+        "the norm of a uniform pattern.",
     )
-    st.caption(
-        "For weights p over n keys, the Jacobian of the softmax is J = diag(p) − p pᵀ. A width is "
-        f"**healthy** if ‖J‖ / (1 − 1/n) is at least {HEALTHY:g}, **saturated** below "
-        f"{SATURATED:g}.",
-        help="‖J‖ is the nuclear norm, the sum of the singular values. It is 1 − Σ p², at most "
-        "1 − 1/n. The two bounds are a convention.",
-    )
-
-
-def _draw_verdicts(found: dict[str, Saturation], width: int) -> None:
-    with st.container(gap="small", key="verdicts"):
-        for name, values in found.items():
-            mean, error = mean_and_error(values.surviving[WIDTHS.index(width)])
-            st.markdown(
-                f"**{name}**, d = {width}: **{verdict(mean)}** · ‖J‖ is "
-                f"{show_measured(100 * mean, 100 * error)} % of its value for a uniform pattern"
-            )
-        for name, values in found.items():
-            words = [verdict(row.mean()) for row in values.surviving]
-            parts = []
-            for word, group in itertools.groupby(range(len(WIDTHS)), key=words.__getitem__):
-                first, *_, last = [WIDTHS[at] for at in group] * 2
-                parts.append(f"{first} {word}" if first == last else f"{first} to {last} {word}")
-            st.markdown(f"**{name}**: d = {', '.join(parts)}")
 
 
 @fragment
@@ -257,9 +286,7 @@ def _draw_numbers(values: Saturation, finite: np.ndarray, temperature: float) ->
             "The variance of the finite logits after division by the temperature, with "
             "n − 1 in the denominator.",
         )
-        draw_metric("nuclear norm of the softmax Jacobian", f"{values.jacobian:.4f}")
-        word = verdict(float(values.surviving)) if finite.size > 1 else "one key"
-        draw_metric("this softmax is", word)
+        draw_metric("gradient that passes", f"{values.surviving:.2%}", _PASSING)
 
 
 def read_logits(text: str) -> tuple[float, ...]:

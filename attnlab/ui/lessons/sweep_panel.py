@@ -26,7 +26,7 @@ from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, start_
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
-from attnlab.ui.lessons.kit import choose, control_row, in_columns, share_done
+from attnlab.ui.lessons.kit import KEPT, choose, control_row, in_columns, share_done
 from attnlab.ui.lessons.softmax_panel import BY_SCALE
 
 _WORK = "sweep"
@@ -44,11 +44,11 @@ _HEIGHT = 270
 def draw_sweep() -> None:
     """Draw settings, buttons, and the results of the runs so far."""
     with control_row():
-        process = linked(st.selectbox, "process", _PROCESSES, key="sweep_process", width=150)
-        steps = linked(
-            st.slider, "steps of a run", 100, 1_000, 300, 100, key="sweep_steps", width=220
-        )
-        seeds = linked(st.slider, "seeds", 2, 6, 3, 1, key="sweep_seeds", width=160)
+        look = {"key": "sweep_process", "width": 150, **KEPT}
+        process = linked(st.selectbox, "process", _PROCESSES, **look)
+        look = {"key": "sweep_steps", "width": 220, **KEPT}
+        steps = linked(st.slider, "steps of a run", 100, 1_000, 300, 100, **look)
+        seeds = linked(st.slider, "seeds", 2, 6, 3, 1, key="sweep_seeds", width=160, **KEPT)
         sweep = usual_sweep(process, steps, seeds)
         refusal = _refusal(sweep)
         draw_job_buttons(_WORK, "Train all", partial(_start, sweep))
@@ -68,9 +68,10 @@ def draw_sweep() -> None:
             key="sweep_gain",
             help="A factor on the initial weights of queries and keys; scores grow with its "
             "square.",
+            **KEPT,
         )
-        label = "target: % of what can be learned"
-        percent = linked(st.slider, label, 50, 99, 90, 1, key="sweep_target", width=280)
+        label, look = "target: % of what can be learned", {"key": "sweep_target", "width": 280}
+        percent = linked(st.slider, label, 50, 99, 90, 1, **look, **KEPT)
     draw = partial(_draw_runs, plan=plan, gain=float(gain), share=percent / 100)
     draw_job(_WORK, draw, failed="The runs", progress=share_done, source=source)
 
