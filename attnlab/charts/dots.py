@@ -11,7 +11,15 @@ import pandas as pd
 
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once, sized
 from attnlab.charts.heatmap import tip
-from attnlab.charts.lines import Scale, by_name, distinct, lines_chart, series_table, top_legend
+from attnlab.charts.lines import (
+    Scale,
+    by_name,
+    distinct,
+    legend_columns,
+    lines_chart,
+    series_table,
+    top_legend,
+)
 from attnlab.charts.style import GROUND, HUES, INK
 from attnlab.comparisons.shipped import Plot
 from attnlab.comparisons.summary import OF_REFERENCES, Row, figures_of, interval_of
@@ -38,9 +46,10 @@ _TITLES = {
 _SHAPES = {"published": "diamond", "post (English)": "square", "post (Japanese)": "triangle-up"}
 # Heights in pixels: of a setting's row, of few settings together, and of a plot.
 _ROW, _FEW, _PLOT_HEIGHT = 38, 130, 220
-# A longer name is in the upper part of its row, since beside it a phone would have no room. Beside
-# names above the second length, a phone has room for legends of one column.
-_MOST_BESIDE, _MOST_FOR_TWO = 20, 14
+# More settings of a published result would make its card higher than the others.
+_MOST_SETTINGS = 6
+# A longer name is in the upper part of its row, since beside it a phone would have no room.
+_MOST_BESIDE = 20
 # The dots are this fraction of a row below its middle, and a claimed range is this high.
 BELOW, _HALF = 0.14, 0.24
 # Space beside the numbers of claims, as a share of their range.
@@ -169,13 +178,18 @@ def claim_chart(verdict: Verdict) -> Drawing:
 def result_chart(known: KnownResult, numbers: Numbers) -> Drawing:
     """Draw the number that the first claim of a result is about, with one row per setting.
 
-    A row has the claimed range and the published number of this setting, if there are any.
+    Of many settings, those that no claim is about are left out. A row has the claimed range and
+    the published number of this setting, if there are any.
     """
     measure = known.checks[0].measure
     alone = (check for check in known.checks if check.measure == measure and not check.minus)
     checks = {check.setting: check for check in alone}
     published = {label: check.published for label, check in checks.items()} | {**known.published}
-    runs = {label: numbers[label].get(measure, {}) for label in known.settings}
+    shown = list(known.settings)
+    if len(shown) > _MOST_SETTINGS:
+        claimed = {label for check in known.checks for label in (check.setting, check.minus)}
+        shown = [label for label in shown if label in claimed]
+    runs = {label: numbers[label].get(measure, {}) for label in shown}
     return _claims(runs, checks, published, title=title_of(measure))
 
 
@@ -190,7 +204,7 @@ def _claims(
     places = {label: place for place, label in enumerate(runs, 1)}
     table = seeds_table(runs)
     marks = _published_table(
-        (places[label], label, "published", value) for label, value in published.items()
+        (place, label, "published", published.get(label)) for label, place in places.items()
     )
     ends = [end for check in checks.values() for end in (check.least, check.most)]
     shown = [*table["value"], *filter(math.isfinite, ends), *marks["value"]]
@@ -242,8 +256,9 @@ def _dots(
         ranges = alt.Chart(claimed).encode(x=x("low:Q"), x2="high:Q", y=y("above:Q"), y2="below:Q")
         layers.append(ranges.mark_rect(color=HUES.truth, opacity=0.2))
     if references is not None:
-        columns = 1 if _MOST_FOR_TWO < max(map(len, labels)) <= _MOST_BESIDE else 2
-        legend = top_legend(symbolType="stroke", symbolSize=300, columns=columns)
+        legend = top_legend(
+            symbolType="stroke", symbolSize=300, columns=legend_columns([*REFERENCES])
+        )
         known = alt.Chart(references).encode(
             x=x("value:Q"),
             y=y("above:Q"),
@@ -313,7 +328,7 @@ def _with_rows(labels: Sequence[str], layers: Sequence[Chart], *, least: int) ->
         named = alt.Chart(alt.InlineData(names)).encode(
             y=_row_axis("place:Q", labels), text="name:N"
         )
-        layers.append(named.mark_text(align="left", color=INK, x=2))
+        layers.append(named.mark_text(align="left", color=INK, x=2, fontSize=12))
     # By default, legends would make the rows smaller.
     sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
     height = max(_ROW * len(labels), least)
