@@ -45,7 +45,7 @@ _TITLES = {
 # The shape of published numbers, by their source.
 _SHAPES = {"published": "diamond", "post (English)": "square", "post (Japanese)": "triangle-up"}
 # Heights in pixels: of a setting's row, of few settings together, and of a plot.
-_ROW, _FEW, _PLOT_HEIGHT = 38, 130, 220
+_ROW, _FEW, _PLOT_HEIGHT = 38, 180, 220
 # More settings of a published result would make its card higher than the others.
 _MOST_SETTINGS = 6
 # A longer name is in the upper part of its row, since beside it a phone would have no room.

@@ -1,6 +1,7 @@
 """Charts of a comparison: results by setting, shares of variance, and learning curves."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError, present
 from attnlab.inspection import measure_label
 from attnlab.ui.compare.choice import FIGURE, option_label
+from attnlab.ui.compare.verdict import basis_text, verdict_on
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
@@ -43,12 +45,18 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     # Rerun the page: further charts of this result are outside this fragment.
     if st.session_state.pop(_CHANGED, False):
         st.rerun()
+    verdict = verdict_on(rows, labels, figure)
+    with st.container(key="compare_verdict"):
+        first, *more = map(as_message, verdict or ["No run has finished yet."])
+        among = math.comb(sum(len(row.finished) > 1 for row in rows), 2)
+        st.markdown("  \n".join([f"**{first}**", *more]), help=basis_text(figure, among))
     with st.container(key="chart_compare_dots"):
         draw_chart(
             charts.dots_chart(rows, labels, figure),
             name=f"{measure_label(figure).capitalize()} by setting",
             alt=f"The {measure_label(figure)} of {len(rows)} settings over their seeds."
-            + _extremes(rows, labels, figure),
+            + _extremes(rows, labels, figure)
+            + " ".join(["", *verdict]),
         )
     whole = "Exact match: the whole target is correct. " * (figure == "exact_match")
     st.caption(f"{DOTS} {_reached(rows, labels, figure)}{whole}{sampling_text(rows, figure)}")
