@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,7 +16,6 @@ from attnlab.charts.lines import (
     Scale,
     by_name,
     distinct,
-    legend_columns,
     lines_chart,
     series_table,
     top_legend,
@@ -44,12 +44,15 @@ _TITLES = {
 }
 # The shape of published numbers, by their source.
 _SHAPES = {"published": "diamond", "post (English)": "square", "post (Japanese)": "triangle-up"}
+# Width in pixels at which the legend is one row.
+_FOR_FOUR = 480
 # Heights in pixels: of a setting's row, of few settings together, and of a plot.
 _ROW, _FEW, _PLOT_HEIGHT = 38, 180, 220
 # More settings of a published result would make its card higher than the others.
 _MOST_SETTINGS = 6
-# A longer name is in the upper part of its row, since beside it a phone would have no room.
-_MOST_BESIDE = 20
+# A longer name is in the upper part of its row, since beside it a phone would have no room. Beside
+# names above the second length, a phone has room for legends of one column.
+_MOST_BESIDE, _MOST_FOR_TWO, _MOST_IN_LINE = 20, 14, 36
 # The dots are this fraction of a row below its middle, and a claimed range is this high.
 BELOW, _HALF = 0.14, 0.24
 # Space beside the numbers of claims, as a share of their range.
@@ -248,7 +251,9 @@ def _dots(
         scale = alt.Scale(domain=domain, nice=False, zero=False)
     look: dict[str, Any] = {"format": ".0%"} if is_share else {}
     axis = alt.Axis(tickCount=8 if claimed is None else 5, labelOverlap=True, **look)
-    x, y = partial(alt.X, title=title, scale=scale, axis=axis), partial(_row_axis, labels=labels)
+    # In one line, a long title would not fit on a phone.
+    lines = title if len(title) <= _MOST_IN_LINE else textwrap.wrap(title, _MOST_IN_LINE)
+    x, y = partial(alt.X, title=lines, scale=scale, axis=axis), partial(_row_axis, labels=labels)
     form = ".1%" if is_share else ".4f"
     value, setting = tip("value:Q", title, form), [tip("setting:N")] * any(labels)
     layers = []
@@ -256,9 +261,9 @@ def _dots(
         ranges = alt.Chart(claimed).encode(x=x("low:Q"), x2="high:Q", y=y("above:Q"), y2="below:Q")
         layers.append(ranges.mark_rect(color=HUES.truth, opacity=0.2))
     if references is not None:
-        legend = top_legend(
-            symbolType="stroke", symbolSize=300, columns=legend_columns([*REFERENCES])
-        )
+        columns = 1 if _MOST_FOR_TWO < max(map(len, labels)) <= _MOST_BESIDE else 2
+        in_row = alt.ExprRef(f"width > {_FOR_FOUR} ? 4 : {columns}")
+        legend = top_legend(symbolType="stroke", symbolSize=300, columns=in_row)
         known = alt.Chart(references).encode(
             x=x("value:Q"),
             y=y("above:Q"),

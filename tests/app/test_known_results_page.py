@@ -113,7 +113,7 @@ def numbers(page, part):
     page.session_state[f"published_{part}_numbers"] = True
     page.run()
     assert not page.exception
-    (table,) = page.table
+    (table,) = page.dataframe
     return table.value
 
 
@@ -155,7 +155,7 @@ def test_the_ladder_and_the_families_are_of_the_chosen_process(post):
     chosen(post, MODELS)
     assert set(numbers(post, "zoo")["ceiling"]) == {"0.960"}
     post.segmented_control(key="published_zoo_process").set_value("markov").run()
-    assert set(post.table[0].value["ceiling"]) == {"0.506"}
+    assert set(post.dataframe[0].value["ceiling"]) == {"0.506"}
 
 
 @pytest.mark.slow

@@ -205,7 +205,11 @@ def _draw_details(
             process = _choose("process", PROCESSES, f"published_{part}_process", default=-1)
             shown = [pair for pair in pairs if pair[1].process == process]
             draw_menu(shown)
-        st.table(pd.DataFrame([_cells(part, *pair) for pair in shown]).set_index("row"))
+        # In half of the page it scrolls sideways, by the keyboard, too.
+        st.dataframe(
+            pd.DataFrame([_cells(part, *pair) for pair in shown]).set_index("row"),
+            alt=f"All numbers of {len(shown)} rows.",
+        )
         st.caption(
             f"Shipped with the program: {PARTS[part].seeds} seeds per row, computed "
             f"{shipped(BLOG_POST.name).made}. This script trains some rows again; `attnlab "

@@ -97,7 +97,7 @@ def _on_process(rows: Sequence[Row], ranked: Sequence[_Named], figure: str) -> I
     found = [found]
     # With more settings, the other pairs are in the table of differences.
     if len(ranked) == _CHAIN and len(common_seeds(others[0][1], others[1][1])) > 1:
-        second, sentence = _difference(rows, *others, figure)
+        second, sentence = _difference(rows, others[0], others[1], figure)
         found.append(second)
         yield f"{sentence}."
     if cautions := caution_text(*(each.difference for each in found)):
