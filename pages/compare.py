@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
-from attnlab.ui.compare.choice import draw_choice, setting_labels
+from attnlab.ui.compare.choice import draw_choice, draw_question, setting_labels
 from attnlab.ui.compare.curves import draw_spread
 from attnlab.ui.compare.differences import draw_differences, draw_gaps
 from attnlab.ui.compare.maps import draw_maps
@@ -11,7 +11,6 @@ from attnlab.ui.compare.results import draw_export, draw_results
 from attnlab.ui.compare.work import draw_start
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.core.fragments import draw_in_code, fragment
-from attnlab.ui.core.glossary import link_to
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -19,11 +18,7 @@ with st.sidebar:
     form = draw_form()
 
 st.title("Compare", anchor=False)
-st.markdown(
-    f"Compare settings over several {link_to('seed', 'seeds')}, with "
-    f"{link_to('confidence interval', 'intervals')} and the best possible score. "
-    "Everything you do not vary comes from the sidebar."
-)
+draw_question()
 if isinstance(form, OptionError):
     draw_form_problem(form)
     grid = base = None
@@ -37,10 +32,6 @@ if any(row.finished for row in rows):
     fragment(draw_differences, key="compare_differences")(rows, labels)
     draw_spread(rows)
     draw_gaps(rows, labels)
-    st.markdown(
-        "**Try this.** Choose more seeds: intervals of five seeds are about half as wide as those "
-        "of three. Compare fixed and fresh `data`: does the fixed training set limit the result?"
-    )
 draw_export(grid, rows)
 draw_in_code(
     "from attnlab import Experiment\n"

@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,7 +12,14 @@ import pandas as pd
 
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once, sized
 from attnlab.charts.heatmap import tip
-from attnlab.charts.lines import Scale, by_name, distinct, lines_chart, series_table, top_legend
+from attnlab.charts.lines import (
+    Scale,
+    by_name,
+    distinct,
+    lines_chart,
+    series_table,
+    top_legend,
+)
 from attnlab.charts.style import GROUND, HUES, INK
 from attnlab.comparisons.shipped import Plot
 from attnlab.comparisons.summary import OF_REFERENCES, Row, figures_of, interval_of
@@ -36,11 +44,15 @@ _TITLES = {
 }
 # The shape of published numbers, by their source.
 _SHAPES = {"published": "diamond", "post (English)": "square", "post (Japanese)": "triangle-up"}
+# Width in pixels at which the legend is one row.
+_FOR_FOUR = 480
 # Heights in pixels: of a setting's row, of few settings together, and of a plot.
-_ROW, _FEW, _PLOT_HEIGHT = 38, 130, 220
+_ROW, _FEW, _PLOT_HEIGHT = 38, 180, 220
+# More settings of a published result would make its card higher than the others.
+_MOST_SETTINGS = 6
 # A longer name is in the upper part of its row, since beside it a phone would have no room. Beside
 # names above the second length, a phone has room for legends of one column.
-_MOST_BESIDE, _MOST_FOR_TWO = 20, 14
+_MOST_BESIDE, _MOST_FOR_TWO, _MOST_IN_LINE = 20, 14, 36
 # The dots are this fraction of a row below its middle, and a claimed range is this high.
 BELOW, _HALF = 0.14, 0.24
 # Space beside the numbers of claims, as a share of their range.
@@ -169,13 +181,18 @@ def claim_chart(verdict: Verdict) -> Drawing:
 def result_chart(known: KnownResult, numbers: Numbers) -> Drawing:
     """Draw the number that the first claim of a result is about, with one row per setting.
 
-    A row has the claimed range and the published number of this setting, if there are any.
+    Of many settings, those that no claim is about are left out. A row has the claimed range and
+    the published number of this setting, if there are any.
     """
     measure = known.checks[0].measure
     alone = (check for check in known.checks if check.measure == measure and not check.minus)
     checks = {check.setting: check for check in alone}
     published = {label: check.published for label, check in checks.items()} | {**known.published}
-    runs = {label: numbers[label].get(measure, {}) for label in known.settings}
+    shown = list(known.settings)
+    if len(shown) > _MOST_SETTINGS:
+        claimed = {label for check in known.checks for label in (check.setting, check.minus)}
+        shown = [label for label in shown if label in claimed]
+    runs = {label: numbers[label].get(measure, {}) for label in shown}
     return _claims(runs, checks, published, title=title_of(measure))
 
 
@@ -190,7 +207,7 @@ def _claims(
     places = {label: place for place, label in enumerate(runs, 1)}
     table = seeds_table(runs)
     marks = _published_table(
-        (places[label], label, "published", value) for label, value in published.items()
+        (place, label, "published", published.get(label)) for label, place in places.items()
     )
     ends = [end for check in checks.values() for end in (check.least, check.most)]
     shown = [*table["value"], *filter(math.isfinite, ends), *marks["value"]]
@@ -234,7 +251,9 @@ def _dots(
         scale = alt.Scale(domain=domain, nice=False, zero=False)
     look: dict[str, Any] = {"format": ".0%"} if is_share else {}
     axis = alt.Axis(tickCount=8 if claimed is None else 5, labelOverlap=True, **look)
-    x, y = partial(alt.X, title=title, scale=scale, axis=axis), partial(_row_axis, labels=labels)
+    # In one line, a long title would not fit on a phone.
+    lines = title if len(title) <= _MOST_IN_LINE else textwrap.wrap(title, _MOST_IN_LINE)
+    x, y = partial(alt.X, title=lines, scale=scale, axis=axis), partial(_row_axis, labels=labels)
     form = ".1%" if is_share else ".4f"
     value, setting = tip("value:Q", title, form), [tip("setting:N")] * any(labels)
     layers = []
@@ -243,7 +262,8 @@ def _dots(
         layers.append(ranges.mark_rect(color=HUES.truth, opacity=0.2))
     if references is not None:
         columns = 1 if _MOST_FOR_TWO < max(map(len, labels)) <= _MOST_BESIDE else 2
-        legend = top_legend(symbolType="stroke", symbolSize=300, columns=columns)
+        in_row = alt.ExprRef(f"width > {_FOR_FOUR} ? 4 : {columns}")
+        legend = top_legend(symbolType="stroke", symbolSize=300, columns=in_row)
         known = alt.Chart(references).encode(
             x=x("value:Q"),
             y=y("above:Q"),
@@ -313,7 +333,7 @@ def _with_rows(labels: Sequence[str], layers: Sequence[Chart], *, least: int) ->
         named = alt.Chart(alt.InlineData(names)).encode(
             y=_row_axis("place:Q", labels), text="name:N"
         )
-        layers.append(named.mark_text(align="left", color=INK, x=2))
+        layers.append(named.mark_text(align="left", color=INK, x=2, fontSize=12))
     # By default, legends would make the rows smaller.
     sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
     height = max(_ROW * len(labels), least)

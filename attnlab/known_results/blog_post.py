@@ -154,6 +154,7 @@ BLOG_POST = KnownResult(
     title="Attention or a linear model?",
     claim="A linear model beats one attention head on weather sequences.",
     source=POST,
+    papers=MappingProxyType({"A blog post of May 2023": ""}),
     study=PARTS["table"],
     checks=tuple(map(_check, ("recall", "ndays10", "dotmod"))),
     published=MappingProxyType(

@@ -154,6 +154,7 @@ class KnownResult:
         title: A few words.
         claim: What was published, in one sentence.
         source: Authors, year and title.
+        papers: The arXiv number, or "", of each publication by its authors and year.
         study: The settings with the seeds of the shipped runs, and what is measured.
         checks: The claims about their runs.
         published: The published number of the first claim's measure, by setting, where the claims
@@ -167,6 +168,7 @@ class KnownResult:
     title: str
     claim: str
     source: str
+    papers: Mapping[str, str]
     study: Study
     checks: tuple[Check, ...]
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)

@@ -7,6 +7,7 @@ from attnlab.training.limits import HOSTED
 from attnlab.ui.compare.work import ComparisonProgress
 from tests.app.lessons import (
     STOP_PATIENCE,
+    alts,
     charts,
     code,
     endless,
@@ -111,7 +112,7 @@ def test_every_question_sets_the_controls(page):
         assert not page.exception
         assert not page.error
         assert page.number_input(key="compare_seeds").value == comparison.grid.seeds
-        assert comparison.description in captions(page)
+        assert f"**{comparison.title}** {comparison.description}" in texts(page)
         assert page.session_state["compare_preset"] == name
         assert not page.warning
 
@@ -179,7 +180,7 @@ def test_runs_are_made_once_and_read(page):
     second = page.selectbox(key="compare_second")
     second.set_value(second.options[1]).run()
     assert "corrected for all 6 pairs" in captions(page)
-    assert "up to 66 % of other seeds may fail" in captions(page)
+    assert any("up to 66 % of other seeds may fail" in each.proto.help for each in page.caption)
     for figure in ("nll", "learned"):
         page.segmented_control(key="compare_figure").set_value(figure).run()
         assert not page.exception
@@ -188,6 +189,28 @@ def test_runs_are_made_once_and_read(page):
     page.run()
     assert "8 of them already computed" in progress(page)
     compile(code(page), "in code", "exec")
+
+
+def test_the_verdict_is_above_the_chart_and_agrees_with_the_table_of_differences():
+    page = open_page("pages/compare.py")
+    verdict = (
+        "transformer beats attention by 0.087 ± 0.011 in accuracy and reaches the best possible "
+        "within the error."
+    )
+    noise = "attention − linear is +0.008 ± 0.014 in accuracy, within the noise."
+    (shown,) = (each for each in page.markdown if verdict in each.value)
+    # As text, the plus sign has a backslash.
+    assert shown.value.replace("\\", "") == f"**{verdict}**  \n{noise}"
+    assert "corrected for all 3 pairs" in shown.proto.help
+    assert f"{verdict} {noise}" in alts(page)[0]
+    for first, second, difference, says in (
+        ("attention", "transformer", "0.087 ± 0.011", "better"),
+        ("linear", "attention", "0.008 ± 0.014", "within the noise"),
+    ):
+        page.selectbox(key="compare_first").set_value(first).run()
+        page.selectbox(key="compare_second").set_value(second).run()
+        (row,) = page.dataframe[1].value.to_dict("records")
+        assert (row[f"accuracy − that of {first}"], row["verdict"]) == (difference, says)
 
 
 @pytest.mark.slow

@@ -30,8 +30,12 @@ def _open(path):
 
 
 def notes(page) -> list[str]:
-    """What is said of the results below, one for each that is not of the user's own settings."""
-    return [each.value for each in (*page.info, *page.caption) if "Press" in each.value]
+    """What is said of the results below, one for each that is not of the user's own settings.
+
+    The last line is the tooltip.
+    """
+    drawn = [each for each in (*page.info, *page.caption) if "Press" in each.value]
+    return [f"{each.value}\n{getattr(each.proto, 'help', '')}" for each in drawn]
 
 
 def example_notes(page) -> list[str]:
@@ -56,7 +60,8 @@ def test_a_page_opens_with_an_example_that_says_so_whatever_the_settings(name):
     assert not page.error
     # The same example, with its own settings: those of the controls are in what a button does.
     for before, after in zip(first, example_notes(page), strict=True):
-        assert before.partition("computed")[0] == after.partition("computed")[0]
+        assert before.partition("Press")[0] == after.partition("Press")[0]
+        assert before.splitlines()[-1] == after.splitlines()[-1]
     assert len(charts(page)) == len(drawn)
 
 

@@ -25,7 +25,7 @@ def captions(page):
 
 
 @pytest.mark.slow
-def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel(page):
+def test_every_result_has_a_card_whose_details_are_in_a_panel(page):
     says = [overall(each.verdicts(each.shipped_numbers)) for each in KNOWN_RESULTS.values()]
     agree, disagree = says.count(AGREES), says.count(DISAGREES)
     assert (
@@ -33,16 +33,29 @@ def test_every_result_is_in_the_overview_and_its_details_are_in_a_panel(page):
         f"{disagree}, and are inconclusive for {len(says) - agree - disagree}."
     ) in texts(page)
     assert len(charts(page)) == len(KNOWN_RESULTS)
+    anchors = {title.anchor: title.value for title in page.header}
     for known in KNOWN_RESULTS.values():
-        assert f"[{known.title}](#{known.name})" in texts(page)
+        assert anchors[known.name] == known.title
         assert known.claim in texts(page)
+        for by, number in known.papers.items():
+            assert not number or by in known.source
+            assert (f"[{by}](https://arxiv.org/abs/{number})" if number else by) in captions(page)
         page.session_state[f"known_{known.name}_details"] = True
     page.run()
     checks = [check for known in KNOWN_RESULTS.values() for check in known.checks]
     plots = [plot for name in KNOWN_RESULTS for plot in shipped(name).plots]
-    assert len(charts(page)) == len(KNOWN_RESULTS) + len(checks) + len(plots)
+    # The panel of the post has one of its parts, too.
+    assert len(charts(page)) == len(KNOWN_RESULTS) + len(checks) + len(plots) + 1
     for check in checks:
         assert check.claim in texts(page)
+
+
+@pytest.mark.slow
+def test_cards_are_filtered_by_their_verdict(page):
+    page.get("pills")[0].set_value(DISAGREES).run()
+    assert not page.exception
+    assert [title.anchor for title in page.header] == ["tied-unembedding", "attention-decay"]
+    assert "**The runs agree with 8 of 13 published results**" in texts(page)
 
 
 @pytest.fixture
@@ -59,7 +72,7 @@ def opened(monkeypatch):
     numbers = {"attention": {"accuracy": dict.fromkeys(known.seeds, 0.5)}}
     monkeypatch.setattr(type(known), "shipped_numbers", numbers)
     page = open_page("pages/known_results.py")
-    page.session_state[f"known_{known.name}_here"] = True
+    page.session_state[f"known_{known.name}_details"] = True
     page.run()
     return page, known
 
@@ -73,8 +86,9 @@ def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(opened
     page.run()
     assert not page.exception
     # No such run recalls a value, and four of four outside the range disagree.
-    assert "Your seeds 20 to 23: The runs disagree." in texts(page)
-    assert len(charts(page)) == 2
+    assert "**Your seeds 20 to 23:** :red-badge[:material/close: disagrees]" in texts(page)
+    # One in the card; one for the shipped runs and one for these.
+    assert len(charts(page)) == 3
 
 
 @pytest.mark.slow
@@ -87,12 +101,19 @@ def test_the_script_of_a_result_trains_its_runs_outside_the_app(opened, capsys):
 # The blog post, whose page this was.
 
 
+@pytest.fixture
+def post(page):
+    """The page with the panel of the blog post."""
+    page.session_state["known_blog-post_details"] = True
+    return page.run()
+
+
 def numbers(page, part):
     """The table of a part, whose panel is opened."""
     page.session_state[f"published_{part}_numbers"] = True
     page.run()
     assert not page.exception
-    (table,) = page.table
+    (table,) = page.dataframe
     return table.value
 
 
@@ -106,60 +127,60 @@ def chosen(page, part):
 def test_the_old_address_of_the_post_leads_to_its_card():
     page = open_page("pages/a_published_question.py")
     assert [title.value for title in page.title] == ["Known results"]
-    assert "**Does attention lose to a linear model?**" in texts(page)
+    assert page.header[0].anchor == "blog-post"
 
 
 @pytest.mark.slow
-def test_the_card_of_the_post_says_where_its_numbers_are_from(page):
+def test_the_card_of_the_post_says_where_its_numbers_are_from(post):
     # Above the dot plot, what its marks are; below it, why some are above the ceiling.
-    assert captions(page).count("Small dots are runs") == 1
-    assert captions(page).count("Some runs score above the best possible by chance") == 1
-    shown = numbers(page, "table")
+    assert captions(post).count("Small dots are runs") == 1
+    assert captions(post).count("Some runs score above the best possible by chance") == 1
+    shown = numbers(post, "table")
     assert len(shown) == len(PUBLISHED)
     assert list(shown["post (English)"])[:3] == ["0.498", "–", "0.402"]
     assert all(shown["verdict"])
     made = shipped("blog-post").made
-    assert f"computed {made.date} with attnlab {made.attnlab} and JAX {made.jax}" in captions(page)
-    compile(page.code[-1].value, "script", "exec")
+    assert f"computed {made.date} with attnlab {made.attnlab} and JAX {made.jax}" in captions(post)
+    compile(post.code[-1].value, "script", "exec")
 
 
 @pytest.mark.slow
-def test_the_ladder_and_the_families_are_of_the_chosen_process(page):
-    assert "on `dotmod` rises" in texts(chosen(page, LADDER))
-    page.segmented_control(key="published_process").set_value("recall").run()
-    assert "on `recall` rises" in texts(page)
-    shown = numbers(page, "ladder")
+def test_the_ladder_and_the_families_are_of_the_chosen_process(post):
+    assert "on `dotmod` rises" in texts(chosen(post, LADDER))
+    post.segmented_control(key="published_process").set_value("recall").run()
+    assert "on `recall` rises" in texts(post)
+    shown = numbers(post, "ladder")
     assert list(shown.index)[:2] == ["0  the published head", "1  causal mask"]
     assert set(shown["ceiling"]) == {"0.545"}
-    chosen(page, MODELS)
-    assert set(numbers(page, "zoo")["ceiling"]) == {"0.960"}
-    page.segmented_control(key="published_zoo_process").set_value("markov").run()
-    assert set(page.table[0].value["ceiling"]) == {"0.506"}
+    chosen(post, MODELS)
+    assert set(numbers(post, "zoo")["ceiling"]) == {"0.960"}
+    post.segmented_control(key="published_zoo_process").set_value("markov").run()
+    assert set(post.dataframe[0].value["ceiling"]) == {"0.506"}
 
 
 @pytest.mark.slow
-def test_the_rows_are_chosen_in_compare_to_be_trained_again(page):
-    chosen(page, LADDER).button(key="published_ladder_compare").click().run()
+def test_the_rows_are_chosen_in_compare_to_be_trained_again(post):
+    chosen(post, LADDER).button(key="published_ladder_compare").click().run()
     # Without a browser, pages do not change by themselves.
-    page.switch_page("pages/compare.py").run()
-    assert not page.exception
-    presets = page.multiselect(key="vary_preset").value
+    post.switch_page("pages/compare.py").run()
+    assert not post.exception
+    presets = post.multiselect(key="vary_preset").value
     assert (len(presets), presets[0], presets[-1]) == (
         11, "published-dotmod-attention", "dotmod-10-depth",
     )  # fmt: skip
-    assert page.number_input(key="compare_seeds").value == PARTS["ladder"].seeds
+    assert post.number_input(key="compare_seeds").value == PARTS["ladder"].seeds
 
 
 @pytest.mark.slow
-def test_a_row_opens_in_train_which_links_back(page):
-    menu = chosen(page, LADDER).menu_button(key="published_ladder_train")
+def test_a_row_opens_in_train_which_links_back(post):
+    menu = chosen(post, LADDER).menu_button(key="published_ladder_train")
     menu.click("7 learned positions").run()
-    assert not page.exception
+    assert not post.exception
     # Without a browser, pages do not change by themselves.
-    page.switch_page("pages/train.py").run()
-    assert not page.exception
-    assert page.selectbox(key="preset").value == "dotmod-7-positions"
-    (back,) = page.sidebar.get("page_link")
+    post.switch_page("pages/train.py").run()
+    assert not post.exception
+    assert post.selectbox(key="preset").value == "dotmod-7-positions"
+    (back,) = post.sidebar.get("page_link")
     assert back.proto.label == "Known results"
 
 

@@ -207,7 +207,7 @@ def draw_choice(base: Experiment) -> Grid | None:
             key=PRESET_KEY,
             on_change=_apply_preset,
             persist_state="session",
-            width=290,
+            width=260,
             help="A named comparison. Choosing one sets the controls beside it; most also set the "
             "sidebar.",
         )
@@ -233,10 +233,15 @@ def draw_choice(base: Experiment) -> Grid | None:
         return None
 
 
-def draw_description() -> None:
-    """Draw one line on the named comparison that is chosen, if one is."""
-    if (chosen := COMPARISONS.get(st.session_state[PRESET_KEY])) is not None:
-        st.caption(chosen.description)
+def draw_question() -> None:
+    """Draw the question that the chosen comparison answers, and what it compares."""
+    chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
+    question = "Which setting is best, and is the difference real?"
+    about = "What you do not vary comes from the sidebar."
+    if chosen is not None:
+        question, about = chosen.title, chosen.description
+    with st.container(key="compare_question"):
+        st.markdown(f"**{question}** {about}")
 
 
 def _apply_preset() -> None:
@@ -262,9 +267,7 @@ def draw_more(base: Experiment, settings: Sequence[Setting]) -> None:
         list(dict.fromkeys((*names, *st.session_state.get(MORE, ())))),
         format_func=option_label,
         key=MORE,
-        placeholder="vary also …",
-        label_visibility="collapsed",
-        width=200,
+        placeholder="further options",
         persist_state="session",
     )
     shown = (each.experiment or base for each in settings[:_MOST_WITH_SITES])
@@ -273,9 +276,7 @@ def draw_more(base: Experiment, settings: Sequence[Setting]) -> None:
         [name for name in dict.fromkeys((*measures_for(shown), *metrics())) if name not in FIGURES],
         format_func=measure_label,
         key=METRICS,
-        placeholder="also measure …",
-        label_visibility="collapsed",
-        width=260,
+        placeholder="further measures",
         persist_state="session",
     )
 
@@ -289,7 +290,7 @@ def _draw_alternatives(name: str, base: Experiment) -> None:
             choices,
             key=key_of(name),
             placeholder=_value_of(name, base),
-            width=340 if name == "model" else 170,
+            width=400 if name == "model" else 150,
             persist_state="session",
         )
         return

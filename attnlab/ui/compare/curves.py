@@ -1,6 +1,7 @@
 """Charts of a comparison: results by setting, shares of variance, and learning curves."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,14 +10,15 @@ import streamlit as st
 from attnlab import charts
 from attnlab.comparisons.intervals import LEVEL, normal_quantile
 from attnlab.comparisons.paired import Share, shares_of
-from attnlab.comparisons.summary import TARGET, Row, beyond_best, interval_of, reached_of
+from attnlab.comparisons.summary import TARGET, Row, beyond_best, reached_of
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError, present
 from attnlab.inspection import measure_label
 from attnlab.ui.compare.choice import FIGURE, option_label
+from attnlab.ui.compare.verdict import basis_text, verdict_on
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
+from attnlab.ui.core.uncertainty import OF_SEEDS
 
 _SHOWN, _CHANGED = "compare_figure", "compare_figure_changed"
 _MOST_LISTED = 4
@@ -43,12 +45,18 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     # Rerun the page: further charts of this result are outside this fragment.
     if st.session_state.pop(_CHANGED, False):
         st.rerun()
+    verdict = verdict_on(rows, labels, figure)
+    with st.container(key="compare_verdict"):
+        first, *more = map(as_message, verdict or ["No run has finished yet."])
+        among = math.comb(sum(len(row.finished) > 1 for row in rows), 2)
+        st.markdown("  \n".join([f"**{first}**", *more]), help=basis_text(figure, among))
     with st.container(key="chart_compare_dots"):
         draw_chart(
             charts.dots_chart(rows, labels, figure),
             name=f"{measure_label(figure).capitalize()} by setting",
-            alt=f"The {measure_label(figure)} of {len(rows)} settings over their seeds."
-            + _extremes(rows, labels, figure),
+            alt=" ".join(
+                [f"The {measure_label(figure)} of {len(rows)} settings over their seeds.", *verdict]
+            ),
         )
     whole = "Exact match: the whole target is correct. " * (figure == "exact_match")
     st.caption(f"{DOTS} {_reached(rows, labels, figure)}{whole}{sampling_text(rows, figure)}")
@@ -102,18 +110,6 @@ def _figures_of(rows: Sequence[Row]) -> list[str]:
     have_matches = bool(finished) and all(row.exact_match is not None for row in finished)
     names = [name for name in _FIGURES if have_matches or name != "exact_match"]
     return [*names, *metrics_of(rows)]
-
-
-def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
-    """Return text with the settings of the lowest and the highest result."""
-    each = [(interval_of(row, figure), name) for row, name in zip(rows, labels, strict=True)]
-    found = [(interval, name) for interval, name in each if interval is not None]
-    found.sort(key=lambda pair: pair[0].mean)
-    if not found:
-        return ""
-    say = share_text if figure == "learned" else interval_text
-    low, high = found[0], found[-1]
-    return f" Lowest: {low[1]}, {say(low[0])}; highest: {high[1]}, {say(high[0])}."
 
 
 # Maximum number of bars; further ones are small interactions.

@@ -7,14 +7,15 @@ import streamlit as st
 
 from attnlab.comparisons.gap import PARTS, Gap, gap_of
 from attnlab.comparisons.intervals import LEVEL
-from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
+from attnlab.comparisons.paired import Comparison, common_seeds
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
-from attnlab.inspection import measure_label, measure_of
+from attnlab.inspection import measure_label
 from attnlab.training.limits import reachable_by
 from attnlab.ui.compare.choice import draw_menu
 from attnlab.ui.compare.curves import figure_shown
+from attnlab.ui.compare.verdict import basis_text, lower_is_better, tests_of
 from attnlab.ui.core.figures import is_known
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_message
@@ -37,10 +38,8 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     chosen = others if second == _ALL else [second]
     pairs = {label: (named[first], named[label]) for label in chosen}
     pairs = {label: pair for label, pair in pairs.items() if len(common_seeds(*pair)) > 1}
-    # Correct for all pairs, since the user saw all results before choosing one.
-    among = len(named) * (len(named) - 1) // 2
     try:
-        found = compare_all(list(pairs.values()), figure, among=among)
+        found = tests_of(rows, list(pairs.values()), figure)
     except OptionError as error:
         st.caption(as_message(str(error)))
         return
@@ -56,12 +55,7 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
         column_config={"verdict": st.column_config.TextColumn(width=130)},
         alt=f"Differences of {len(found)} settings from {first}.",
     )
-    _draw_caption(found, figure)
-
-
-def _lower_is_better(figure: str) -> bool:
-    measure = measure_of(figure)
-    return measure is not None and measure.lower_is_better
+    st.caption(basis_text(figure, found[0].among))
 
 
 def _cells(label: str, found: Comparison, first: str) -> dict[str, str]:
@@ -88,20 +82,7 @@ def _verdict(found: Comparison) -> str:
     if found.within_noise:
         return "within the noise"
     is_less = found.difference.mean < 0
-    return "better" if is_less == _lower_is_better(found.figure) else "worse"
-
-
-def _draw_caption(found: Sequence[Comparison], figure: str) -> None:
-    among = found[0].among
-    corrected = (
-        f" The verdict comes from a paired t-test, corrected for all {among} pairs of settings "
-        "(Bonferroni)."
-    )
-    better = "lower" if _lower_is_better(figure) else "higher"
-    st.caption(
-        f"Differences are paired by seed, ± half the width of the {LEVEL:.0%} interval of their "
-        f"mean; {better} is better.{corrected * (among > 1)}"
-    )
+    return "better" if is_less == lower_is_better(found.figure) else "worse"
 
 
 _NOT_KNOWN = "included in the sum"

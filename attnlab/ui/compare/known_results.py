@@ -1,7 +1,9 @@
 """The gallery of published results: claims, runs, and verdicts."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,10 +13,12 @@ from attnlab import charts
 from attnlab.comparisons.grid import MOST_SEEDS
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.shipped import shipped
+from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError, present
 from attnlab.known_results import (
     AGREES,
     DISAGREES,
+    OPEN,
     KnownResult,
     Verdict,
     number_label,
@@ -32,17 +36,29 @@ from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.controls.address_controls import number_field
 from attnlab.ui.core.display import LOOK_INSIDE_PAGE
 from attnlab.ui.core.fragments import fragment, panel
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session_library import session_library
 
+# The word, the colour and the icon of each verdict.
 _VERDICTS = {
-    AGREES: "The runs agree.",
-    DISAGREES: "The runs disagree.",
+    AGREES: ("agrees", "green", "check"),
+    OPEN: ("inconclusive", "gray", "question_mark"),
+    DISAGREES: ("disagrees", "red", "close"),
 }
-_UNDECIDED = "The runs are inconclusive."
+# Terms in the names of measures, with their names in the glossary.
+_TERMS = {
+    "exact match": "exact match",
+    "prefix match": "prefix match",
+    "accuracy": "accuracy",
+    "unigram": "unigram",
+    "floor": "floor",
+    "nats": "nat",
+    "R²": "explained variance",
+}
 # Seeds that are neither shown nor used to choose settings.
 _OWN_SEEDS, _FIRST_OWN, _LAST_SEED = 5, 20, 1_000_000
 # With three, Wilson's interval always includes one half.
@@ -63,63 +79,83 @@ for verdict in known.verdicts(known.numbers_of(results)):
 """
 
 
-def draw_overview(results: Iterable[KnownResult]) -> None:
-    """Draw how many results were reproduced, and links to the cards, by verdict."""
-    links: dict[str, list[str]] = {}
-    for known in results:
-        says = _says(known.verdicts(known.shipped_numbers))
-        links.setdefault(says, []).append(f"- [{known.title}](#{known.name})")
-    count = {says: len(lines) for says, lines in links.items()}
-    agree, disagree = (count.get(_VERDICTS[each], 0) for each in (AGREES, DISAGREES))
-    st.markdown(
-        f"**The runs agree with {agree} of {sum(count.values())} published results**, "
-        f"disagree with {disagree}, and are inconclusive for {count.get(_UNDECIDED, 0)}."
-    )
-    for column, (says, lines) in zip(st.columns(len(links)), links.items(), strict=True):
-        column.markdown("\n".join([f"**{says}**\n", *lines]))
-
-
 def draw_gallery(results: Sequence[KnownResult]) -> None:
-    """Draw the cards of these results, two per row; that of the blog post is as wide as both."""
-    for known in results:
-        if known is BLOG_POST:
-            _draw_card(known)
-    others = [known for known in results if known is not BLOG_POST]
-    for at in range(0, len(others), 2):
-        for column, known in zip(st.columns(2), others[at : at + 2], strict=False):
-            with column:
+    """Draw how many results the runs agree with, and the cards of the results in two columns."""
+    says = {known.name: overall(known.verdicts(known.shipped_numbers)) for known in results}
+    count = Counter(says.values())
+    with st.container(horizontal=True, vertical_alignment="center", key="known_overview"):
+        st.markdown(
+            f"**The runs agree with {count[AGREES]} of {len(results)} published results**, "
+            f"disagree with {count[DISAGREES]}, and are inconclusive for {count[OPEN]}.",
+            help="Dots are runs with different seeds. A grey band is the range that a claim "
+            "allows, and ◇ is a published number.",
+        )
+        only = st.pills(
+            "verdict",
+            list(_VERDICTS),
+            format_func=lambda each: _VERDICTS[each][0],
+            key="known_verdict",
+            label_visibility="collapsed",
+        )
+    shown = [known for known in results if only in (None, says[known.name])]
+    # Not in rows: a panel that opens would leave the other half of its row empty.
+    for first, column in enumerate(st.columns(2)):
+        with column:
+            for known in shown[first::2]:
                 _draw_card(known)
 
 
 def _draw_card(known: KnownResult) -> None:
-    """Draw a published result: its claim, the verdict, and one chart; the rest in panels."""
+    """Draw a published result: its claim, source, verdict and chart; the rest in a panel."""
     numbers = known.shipped_numbers
-    with st.container(border=True, height="stretch", key=f"known_{known.name}"):
-        st.header(known.title, anchor=known.name)
-        st.markdown(f"{known.claim} **{_says(known.verdicts(numbers))}**")
-        if known is BLOG_POST:
-            draw_question()
-        else:
-            measure = known.checks[0].measure
-            means = (
-                f"{setting} {number_text(float(np.mean([*of[measure].values()])))}"
-                for setting, of in numbers.items()
-                if of[measure]
-            )
-            draw_chart(
-                charts.result_chart(known, numbers),
-                name=known.title,
-                alt=f"{number_label(measure)}, mean over seeds: {', '.join(means)}.",
-            )
-        details = panel("Details", key=f"known_{known.name}_details", icon="list")
+    measure = number_label(known.checks[0].measure)
+    with st.container(border=True, key=f"known_{known.name}", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.header(known.title, anchor=known.name, width="content")
+            st.markdown(_badge(known.verdicts(numbers)), width="content")
+        st.markdown(known.claim)
+        st.caption(f"{_papers(known)}. Measured: {_linked(measure)}.")
+        means = (
+            f"{setting} {number_text(float(np.mean([*found.values()])))}"
+            for setting, of in numbers.items()
+            if (found := of[known.checks[0].measure])
+        )
+        draw_chart(
+            charts.result_chart(known, numbers),
+            name=known.title,
+            alt=f"{measure}, mean over seeds: {', '.join(means)}.",
+        )
+        details = panel(
+            "How it was checked · Run it here",
+            key=f"known_{known.name}_details",
+            icon="fact_check",
+        )
         fragment(details(_draw_details), key=f"known_{known.name}_shipped")(known)
-        title = f"Run it here (about {shipped(known.name).minutes:.0f} min)"
-        run_here = panel(title, key=f"known_{known.name}_here", icon="play_arrow")
-        fragment(run_here(_draw_own_runs), key=f"known_{known.name}_own")(known)
+
+
+def _badge(verdicts: Sequence[Verdict]) -> str:
+    """Return the badge of the verdict on all these claims, in Markdown."""
+    word, colour, icon = _VERDICTS[overall(verdicts)]
+    return f":{colour}-badge[:material/{icon}: {word}]"
+
+
+def _papers(known: KnownResult) -> str:
+    """Return the authors and year of each publication, with a link if it is on arXiv."""
+    return "; ".join(
+        f"[{by}](https://arxiv.org/abs/{number})" if number else by
+        for by, number in known.papers.items()
+    )
+
+
+def _linked(measure: str) -> str:
+    """Return the name of a measure, with links from its terms to the glossary."""
+    return re.sub("|".join(_TERMS), lambda term: link_to(_TERMS[term[0]], term[0]), measure)
 
 
 def _draw_details(known: KnownResult) -> None:
-    """Draw how a result was checked, and the verdict on each of its claims."""
+    """Draw how a result was checked, the verdict on each claim, and how to train its runs."""
+    if known is BLOG_POST:
+        draw_question()
     st.caption(f"Published in {known.source}. {known.differs}")
     if known.predicted:
         st.markdown(f"**Predicted from the process alone:** {known.predicted}")
@@ -141,10 +177,8 @@ def _draw_details(known: KnownResult) -> None:
         f"Runs: {_seeds_text(known.seeds)}, {stored.made}. Claims were fixed before these runs"
         f"{_tuned(known)}."
     )
-
-
-def _says(verdicts: Sequence[Verdict]) -> str:
-    return _VERDICTS.get(overall(verdicts), _UNDECIDED)
+    st.subheader("Run it here", anchor=False, divider="gray")
+    fragment(_draw_own_runs, key=f"known_{known.name}_own")(known)
 
 
 def _tuned(known: KnownResult) -> str:
@@ -161,7 +195,7 @@ def _seeds_text(seeds: Sequence[int]) -> str:
 
 def _draw_verdict(verdict: Verdict, title: str) -> None:
     check = verdict.check
-    st.markdown(f"{check.claim} **{verdict.says.capitalize()}.**")
+    st.markdown(f"{check.claim} {_badge([verdict])}")
     draw_chart(
         charts.claim_chart(verdict),
         name=f"{title}: {check.claim}",
@@ -183,11 +217,12 @@ def _draw_own_runs(known: KnownResult) -> None:
             draw_error(problem)
             return
         make = partial(_train, own, session_library().library, limits())
-        draw_job_buttons(name, "Train all", partial(start_job, name, make, of=own))
-    minutes = max(1, round(shipped(known.name).minutes * seeds / known.study.seeds))
+        runs = len(own.study.runs)
+        draw_job_buttons(name, f"Train {runs} runs", partial(start_job, name, make, of=own))
+    seconds = 60 * shipped(known.name).minutes * seeds / known.study.seeds
     st.caption(
-        f"{len(own.study.runs)} runs, about {minutes} CPU minutes; runs in your "
-        f"library are not trained again. On the command line: `attnlab reproduce {known.name}`."
+        f"This takes about {show_duration(seconds)} of processor time. Runs in your library are "
+        f"not trained again. On the command line: `attnlab reproduce {known.name}`."
     )
     if seeds < _FEWEST_TO_DECIDE:
         st.caption(f"Fewer than {_FEWEST_TO_DECIDE} seeds cannot decide a claim.")
@@ -233,7 +268,7 @@ def _train(own: KnownResult, library: Library, limits: Limits) -> Iterator[tuple
 def _draw_own_results(own: KnownResult, results: Sequence[RunSummary]) -> None:
     verdicts = own.verdicts(own.numbers_of(results))
     seeds = _seeds_text(own.seeds)
-    st.markdown(f"**Your {seeds}: {_says(verdicts)}**")
+    st.markdown(f"**Your {seeds}:** {_badge(verdicts)}")
     for verdict in verdicts:
         if verdict.numbers:
             _draw_verdict(verdict, f"{own.title}, your {seeds}")

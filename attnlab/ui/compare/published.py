@@ -19,7 +19,7 @@ from attnlab.training.presets import switches_of
 from attnlab.ui.compare.choice import choose
 from attnlab.ui.compare.curves import DOTS, sampling_text
 from attnlab.ui.controls.address import draw_train_menu, go_to
-from attnlab.ui.core.display import PAGES, draw_button
+from attnlab.ui.core.display import COMPARE_PAGE, draw_button
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
@@ -205,7 +205,11 @@ def _draw_details(
             process = _choose("process", PROCESSES, f"published_{part}_process", default=-1)
             shown = [pair for pair in pairs if pair[1].process == process]
             draw_menu(shown)
-        st.table(pd.DataFrame([_cells(part, *pair) for pair in shown]).set_index("row"))
+        # In half of the page it scrolls sideways, by the keyboard, too.
+        st.dataframe(
+            pd.DataFrame([_cells(part, *pair) for pair in shown]).set_index("row"),
+            alt=f"All numbers of {len(shown)} rows.",
+        )
         st.caption(
             f"Shipped with the program: {PARTS[part].seeds} seeds per row, computed "
             f"{shipped(BLOG_POST.name).made}. This script trains some rows again; `attnlab "
@@ -219,7 +223,7 @@ def _draw_details(
             grid = Grid(((PRESET, presets),), PARTS[part].seeds)
             key = f"published_{part}_compare"
             if draw_button("Train all again in Compare", key, "compare", choose, grid):
-                go_to(PAGES / "compare.py")
+                go_to(COMPARE_PAGE)
     draw_numbers()
 
 

@@ -101,7 +101,8 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
     )
     st.caption(
         f"Select a row to look inside one of its runs. Numbers are means over seeds, ± half "
-        f"the width of the {OF_SEEDS}. {unseen_text(wanted)}"
+        f"the width of the {OF_SEEDS}.",
+        help=unseen_text(wanted),
     )
     settings = {label: row.setting.experiment for row, label in zip(rows, labels, strict=True)}
     draw_train_menu({k: each for k, each in settings.items() if each}, "compare_train")

@@ -31,7 +31,7 @@ from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Limits, check_comparison, check_runs
-from attnlab.ui.compare.choice import choose, draw_description, draw_more, option_label
+from attnlab.ui.compare.choice import choose, draw_more, option_label
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, job_of, start_job
@@ -208,12 +208,11 @@ def draw_start(grid: Grid | None, base: Experiment | None) -> Job | Example | No
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_job_buttons(WORK, "Compare", partial(start_comparison, plan))
         with st.container(key="compare_size", gap=None):
-            if base is not None:
-                draw_description()
             if plan is not None:
                 st.markdown(_size(plan, new))
         if base is not None:
-            draw_more(base, () if plan is None else plan.study.settings)
+            with st.popover("More options", icon=":material/tune:"):
+                draw_more(base, () if plan is None else plan.study.settings)
     if problem is not None:
         draw_error(str(problem))
     with st.container(horizontal=True, vertical_alignment="center"):
