@@ -31,6 +31,7 @@ from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session, watch_session
 from attnlab.ui.generators import sections
+from attnlab.ui.lessons import encoding_panel, softmax_panel
 from attnlab.ui.sequence_to_sequence import hands
 from attnlab.ui.train import tabs
 
@@ -49,6 +50,8 @@ _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "own_parameters": hands.PARAMETERS,
             "first_preset": "cards-encoder-decoder",
         },
+        "positional_encodings": {"first_values": encoding_panel.FIRST_VALUES},
+        "softmax_scaling": {"first_values": softmax_panel.FIRST_VALUES},
         "look_inside": {"own_parameters": tabs.parameters(tabs.ATTENTION)},
         "inspect": {"own_parameters": tabs.parameters(tabs.ATTENTION)},
         "beliefs": {

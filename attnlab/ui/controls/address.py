@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -81,6 +82,7 @@ def follow_address(
     has_own_settings: bool,
     own_parameters: OwnParameters | None = None,
     first_preset: str = FIRST_PRESET,
+    first_values: Mapping[str, Any] = MappingProxyType({}),
     has_anchors: bool = False,
 ) -> tuple[str, ...]:
     """Make the controls and the address agree. The shell calls it before a page is drawn.
@@ -92,6 +94,8 @@ def follow_address(
         has_own_settings: Whether the page has controls bound to further address parameters.
         own_parameters: Further address parameters that the page reads and writes itself.
         first_preset: Preset for untouched controls, if there is no link.
+        first_values: Values of untouched controls, by key, if there is no link. Links leave out the
+            defaults of controls, so that other defaults would change old links.
         has_anchors: Whether the address may end in an anchor, which a new entry in the browser's
             history would drop. Settings are then added to the entry, as in `complete_address`.
 
@@ -142,6 +146,10 @@ def follow_address(
         elif link is not None and not requested and own and not behind:
             own_parameters.clear()
         parameters = own_parameters.read()
+    if link is None:
+        first = {k: v for k, v in first_values.items() if k not in query and k not in state}
+        state.update(first)
+        others |= {key: str(value) for key, value in first.items()}
     if is_new or notices:
         state[_NOTICES] = tuple(notices)
     form = read_form()

@@ -28,7 +28,7 @@ from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session_library import session_run
-from attnlab.ui.lessons.kit import choose, draw_options, in_columns, start_with, steps
+from attnlab.ui.lessons.kit import choose, draw_options, in_columns, steps
 
 IN_THE_RUN = "learned in the run"
 _MOST_POSITIONS, _MOST_FEATURES = 64, 32
@@ -48,7 +48,7 @@ _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     }
 )  # fmt: skip
 # With the usual base of 10,000, half of the components hardly change over these positions.
-_START: Mapping[str, object] = MappingProxyType({"pe_width": 16, "pe_a_base": 100})
+FIRST_VALUES: Mapping[str, object] = MappingProxyType({"pe_width": 16, "pe_a_base": 100})
 # How to read each view.
 VIEWS = MappingProxyType(
     {
@@ -81,7 +81,6 @@ class ShownEncoding(NamedTuple):
 
 def draw_encodings() -> tuple[ShownEncoding, ShownEncoding, int, int]:
     """Draw controls and presets; return both encodings, the length and the width."""
-    start_with(_START)
     left, right = st.columns(2)
     length = linked(left.slider, "length (positions)", 2, _MOST_POSITIONS, 40, key="pe_length")
     width = linked(right.slider, "d (components)", 1, _MOST_FEATURES, 8, key="pe_width")

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnlab.charts import CLICKED, Matrix, matrix_chart
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
-from attnlab.runs.links import is_link, to_query
+from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.address_controls import linked, or_last_good
 from attnlab.ui.core.outside import draw_error
@@ -89,17 +89,6 @@ def link_to_settings(experiment: Experiment) -> str:
     """Return a Markdown link that opens settings in Train."""
     query = urlencode(to_query(experiment))
     return f"[Open in Train](./?{query})"
-
-
-def start_with(values: Mapping[str, object]) -> None:
-    """Set controls, by key, of a page that was opened without a link.
-
-    Links leave out the defaults of controls, so that a change of these would change old links.
-    """
-    query = st.query_params
-    for key, value in values.items():
-        if not is_link(query) and key not in query:
-            st.session_state.setdefault(key, value)
 
 
 def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:

@@ -1,6 +1,7 @@
 """Dot products that grow with the width, and the softmax that they saturate, or break."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import jax.random as jr
@@ -20,7 +21,7 @@ from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import draw_button, draw_metric
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.lessons.kit import in_columns, seed_field, start_with, valid_or_last
+from attnlab.ui.lessons.kit import in_columns, seed_field, valid_or_last
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 # By the option `scale` of a model: how the page names and draws scores with this scale.
@@ -46,6 +47,8 @@ _PRESETS = {
     "huge": "10000, 9999, 0, -10000",
 }
 _MOST_LOGITS = 32
+# Without the factor, most softmaxes of this width are saturated.
+FIRST_VALUES = MappingProxyType({"width": "64"})
 _PASSING = "The nuclear norm of the softmax's Jacobian, relative to a uniform pattern."
 
 
@@ -71,8 +74,6 @@ class Drawn(NamedTuple):
 
 def draw_controls() -> Drawn:
     """Draw the controls of the random scores; return the scores and their patterns."""
-    # Without the factor, most softmaxes of this width are saturated.
-    start_with({"width": "64"})
     widths = [str(width) for width in WIDTHS]
     width = int(linked(st.select_slider, "width d", widths, "16", key="width"))
     left, right = st.columns(2)
