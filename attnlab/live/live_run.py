@@ -192,8 +192,11 @@ class LiveRun:
         with self._lock:
             state, ticket, progress = self._job.state(), self._job.ticket, self._progress
             message = progress.failure or state.error or progress.message
-            if not message and state.running:
-                message = ticket.message() if ticket else ""
+            if state.running:
+                message = message or (ticket.message() if ticket else "")
+                # Nothing can end a compilation.
+                if message and not self._compiled and self._job.is_stopping():
+                    message = f"{message}, then it pauses"
             elif not message and state.message:
                 message = f"{state.message}: press Continue"
             return Snapshot(
