@@ -1,5 +1,6 @@
 """Links: what they open, what they do not understand, the back button, and lessons."""
 
+from html import escape
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -13,6 +14,7 @@ from tests.e2e.train_page import TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
+_PATIENCE = 120_000
 _MENU = ("Train", "Look inside", "Processes", "Compare", "Known results", "Library")
 
 
@@ -117,6 +119,19 @@ def test_a_lesson_is_on_every_page_hides_controls_and_is_left(new_page, server):
     train.page.go_back()
     expect(train.part("lesson_strip")).to_be_visible()
     expect(train.part("d_attn")).to_have_count(0)
+
+
+def test_a_lesson_works_in_a_frame_of_another_page(new_page, server):
+    page = new_page()
+    query = to_query(Experiment(), Lesson("Which mask?", "Find it.", ("preset",)))
+    address = escape(f"{server.url}/?{urlencode(query | {'embed': 'true'})}")
+    page.set_content(f'<iframe src="{address}" width="1000" height="720"></iframe>')
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading", name="Which mask?")).to_be_visible(timeout=_PATIENCE)
+    expect(frame.locator(".film .legend")).to_contain_text("test", timeout=_PATIENCE)
+    expect(frame.locator(".st-key-generator")).to_have_count(1)
+    for hidden in (".st-key-preset", "[data-testid=stMainMenu]"):
+        expect(frame.locator(hidden)).to_have_count(0)
 
 
 def test_a_link_to_a_term_scrolls_there_and_every_page_leads_to_the_glossary(new_page, server):
