@@ -125,6 +125,7 @@ def test_a_lesson_works_in_a_frame_of_another_page(new_page, server):
     page = new_page()
     query = to_query(Experiment(), Lesson("Which mask?", "Find it.", ("preset",)))
     address = escape(f"{server.url}/?{urlencode(query | {'embed': 'true'})}")
+    page.goto(f"{server.url}/_stcore/health")
     page.set_content(f'<iframe src="{address}" width="1000" height="720"></iframe>')
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="Which mask?")).to_be_visible(timeout=_PATIENCE)
