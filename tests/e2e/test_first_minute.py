@@ -75,7 +75,7 @@ def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page
     assert _pattern(train) == before
     # The welcome is for a browser that has not seen a run end.
     train.page.goto(server.url)
-    expect(train.part("welcome")).to_contain_text("New here?")
+    expect(train.part("welcome")).to_contain_text("New here?", timeout=_PATIENCE)
     train.page.context.add_cookies([{"name": SEEN_END, "value": "1", "url": server.url}])
     train.page.reload()
     train.wait_for("idle")
