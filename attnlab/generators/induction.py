@@ -94,7 +94,7 @@ class Induction(AbstractGenerator):
 
     def rule_in_words(self, length: int) -> str:
         if self.repeats == "pairs":
-            return "A letter that occurred before is usually followed by the same letter again."
+            return "When a letter comes back, the letter after it is usually the same as last time."
         return (
             "A random block of letters is repeated: find where the last letters occurred before, "
             "and copy the letter that followed."

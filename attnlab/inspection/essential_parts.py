@@ -93,12 +93,12 @@ def essential_parts_in_words(whole: float, patterns: float, mlp: float) -> str:
         mlp: Its share with the mean output of the MLP.
     """
     enough = _NEARLY_ALL * whole
-    heads = "Attention hardly depends on the tokens" * (patterns >= enough)
-    heads = heads or "Attention depends on the tokens"
-    adds = "The MLP adds little" * (mlp >= enough) or "The MLP combines what attention brings"
+    hardly = "hardly " * (patterns >= enough)
+    does = "adds little" if mlp >= enough else "combines what attention brings"
     return (
-        f"{heads}: with mean patterns the model {_reaches(patterns, enough)}. "
-        f"{adds}: with its mean output the model {_reaches(mlp, enough)}."
+        f"With its average attention in all sequences, the model {_reaches(patterns, enough)}: "
+        f"attention {hardly}depends on the tokens. With the average output of its MLP, it "
+        f"{_reaches(mlp, enough)}: the MLP {does}."
     )
 
 

@@ -86,9 +86,9 @@ def draw_gallery(results: Sequence[KnownResult]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="known_overview"):
         st.markdown(
             f"**The runs agree with {count[AGREES]} of {len(results)} published results**, "
-            f"disagree with {count[DISAGREES]}, and are inconclusive for {count[OPEN]}.",
-            help="Dots are runs with different seeds. A grey band is the range that a claim "
-            "allows, and ◇ is a published number.",
+            f"disagree with {count[DISAGREES]}, and are inconclusive for {count[OPEN]}. "
+            ":small[:gray[Dots are our runs, ◇ is a published number, and a grey band is the range "
+            "that a claim allows.]]",
         )
         only = st.pills(
             "verdict",

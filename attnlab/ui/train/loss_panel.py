@@ -133,6 +133,17 @@ def loss_data(snapshot: Snapshot, choice: LossChoice, past: Sequence[RunSummary]
     }
 
 
+def runs_beside(experiment: Experiment) -> list[RunSummary]:
+    """Return the earlier runs of the session on the same process: other losses do not compare."""
+    process = experiment.generator, experiment.length
+    return [
+        past
+        for past in session().past_runs
+        if past.experiment != experiment
+        and (past.experiment.generator, past.experiment.length) == process
+    ]
+
+
 def seeds_data(seeds: CurveOverSeeds) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the mean curve and that of each seed, and the band of the mean if there are enough.
 
@@ -183,11 +194,7 @@ def walk_of(run: LiveRun, snapshot: Snapshot, test: Evaluation | None) -> tuple[
     process, vocab = (current.generator, current.length), current.generator.vocabulary.size
     best = figure(optimum, *process)
     tests = [
-        (past.name, past.evaluation)
-        for past in session().past_runs
-        if past.evaluation is not None
-        and past.experiment != current
-        and (past.experiment.generator, past.experiment.length) == process
+        (past.name, past.evaluation) for past in runs_beside(current) if past.evaluation is not None
     ]
     if best is None or not tests:
         return None

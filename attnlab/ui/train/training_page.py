@@ -189,7 +189,7 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
         return
     if moment is None:
         with picture:
-            st.caption(":material/hourglass_top: Preparing the run …")
+            st.markdown(_instructions(snapshot))
         return
     if run is not session_run():
         sentence.markdown(f"{EXAMPLE_NOTE} **Start** (key S) trains it here.")
@@ -201,7 +201,7 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
             choice = loss_panel.LossChoice(logarithmic=False, baselines=(), seeds=None)
             if not looks_inside:
                 choice = loss_panel.draw_loss_choice(run, seen)
-        past = [each for each in session().past_runs if each.experiment != seen.experiment]
+        past = loss_panel.runs_beside(seen.experiment)
         places = () if informative is None else np.flatnonzero(informative) + 1
         with building, st.spinner("Computing the film …"):
             film = film_of_page(seen, sequence, tuple(map(int, places)))
@@ -239,6 +239,8 @@ def _draw_state(run: LiveRun, form: Form, snapshot: Snapshot, moment: cursor.Mom
                     st.markdown(f":gray-badge[{own}]", width="content")
                 is_started = snapshot.state != "idle" and not chosen
                 figures_panel.draw_prospect(form, chosen, is_started=is_started)
+        if snapshot.active and has_shipped_film(snapshot):
+            st.markdown(":gray-badge[below: a finished example]", width="content")
         draw_continue_offer(run)
         with st.container(**line, key="seeds", width="content"):
             draw_repeat(form, snapshot)
@@ -265,6 +267,9 @@ def _draw_words(
     """Draw the run's error, instructions, or one sentence about what the run has learned."""
     if snapshot.state == "failed":
         draw_error(snapshot.message)
+        return
+    if moment is None and not has_shipped_film(snapshot):
+        # What is done stands in the place of the picture.
         return
     if snapshot.latest is None or snapshot.state == "idle":
         # Above the film that comes with attnlab, and above an example, stands what to do.

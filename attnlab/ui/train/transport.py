@@ -57,6 +57,8 @@ def draw_transport(
         words = str(changes[0]) if len(changes) == 1 else f"{len(changes)} settings"
         words = changes[0].label if len(words) > _MOST_LETTERS else words
         label = f"Train with changes: {as_text(words)}"
+        if form.generator.name != snapshot.experiment.generator.name:
+            label = f"Train on {form.generator.name}"
     # Without help texts: Streamlit draws a button with help twice, for mouse and touch.
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="transport"):
         _button(

@@ -14,7 +14,7 @@ from attnlab.ui.core.display import COMPARE_PAGE, LOOK_INSIDE_PAGE, TRAIN_PAGE, 
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_run
-from attnlab.ui.train.controller import queue, start
+from attnlab.ui.train.controller import HAS_PRESSED, queue, start
 from attnlab.ui.train.film_panel import SEEN_END
 from attnlab.ui.train.tabs import ALGORITHM, BELIEFS, VIEW, show_tab_of
 
@@ -32,13 +32,15 @@ _CHOSEN = "welcome"
 def draw_welcome() -> None:
     """Draw what a new visitor does first; nothing for others.
 
-    A new visitor has no run yet, came without a link and changed no setting, in a browser that has
-    not seen a run end.
+    A new visitor pressed no button of a run yet, came without a link and changed no setting, in a
+    browser that has not seen a run end. The shown run may be one of the library.
     """
     if not _is_new_visitor():
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
-        st.markdown("**New here? Press Start.** Or try:", width="content")
+        can_start = session_run().snapshot().state == "idle"
+        words = "**New here? Press Start.** Or try:" if can_start else "**New here? Try:**"
+        st.markdown(words, width="content")
         for name, (label, icon, _) in _CARDS.items():
             draw_button(label, f"welcome_{name}", icon, _choose, name, type="tertiary")
 
@@ -62,7 +64,8 @@ def draw_next_step(experiment: Experiment, *, looks_inside: bool) -> None:
         words = "Now try the blog's puzzle"
         draw_button(words, "next_step", "extension", _choose, _PUZZLE, type="primary")
     else:
-        draw_button("Look inside", "next_step", "search", _look_inside, experiment.generator)
+        of = experiment.generator
+        draw_button("Look inside", "next_step", "search", _look_inside, of, type="primary")
 
 
 def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
@@ -76,8 +79,9 @@ def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
 
 
 def _is_new_visitor() -> bool:
-    is_idle = session_run().snapshot().state == "idle"
-    if not is_idle or session().runs_shelved or "lesson" in st.session_state:
+    is_at_rest = session_run().snapshot().state in ("idle", "done")
+    has_pressed = HAS_PRESSED in session().kept or session().runs_shelved
+    if not is_at_rest or has_pressed or "lesson" in st.session_state:
         return False
     is_new = SEEN_END not in st.context.cookies.to_dict()
     return is_new and read_form() == PRESETS[FIRST_PRESET].experiment
