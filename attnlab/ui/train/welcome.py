@@ -14,7 +14,7 @@ from attnlab.ui.core.display import COMPARE_PAGE, LOOK_INSIDE_PAGE, TRAIN_PAGE, 
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_run
-from attnlab.ui.train.controller import HAS_PRESSED, queue, start
+from attnlab.ui.train.controller import HAS_PRESSED, queue, reset, start
 from attnlab.ui.train.film_panel import SEEN_END
 from attnlab.ui.train.tabs import ALGORITHM, BELIEFS, VIEW, show_tab_of
 
@@ -91,8 +91,8 @@ def _choose(preset: str) -> None:
     fill_form(PRESETS[preset].experiment)
     if tab := _CARDS[preset][-1]:
         st.session_state[VIEW] = tab
-    else:
-        queue(start)
+    # Another run than the one shown, which may be one of the library.
+    queue(reset if tab else start)
     _go_on(LOOK_INSIDE_PAGE if tab else TRAIN_PAGE)
 
 
