@@ -304,3 +304,35 @@ def test_a_measure_that_the_next_run_does_not_have_stays_and_says_what_it_needs(
 
 def _says(app, *parts):
     return any(all(part in each.value for part in parts) for each in app.caption)
+
+
+@pytest.mark.slow
+def test_only_losses_on_the_same_process_are_on_the_chart(app):
+    first = small(SMALL_TRANSFORMER, steps=2)
+    _train(app, first)
+    _open(app, dataclasses.replace(first, generator=Even()))
+    assert app.button(key="run_start").label == "Train on even"
+    _train(app, dataclasses.replace(first, generator=Even()))
+    faster = dataclasses.replace(first.training, learning_rate=0.02)
+    _train(app, dataclasses.replace(first, training=faster))
+    app.run()
+    past = app.session_state["session"].past_runs
+    assert [run.experiment.generator.name for run in past] == [first.generator.name, "even"]
+    names = [curve["name"] for curve in film(app)["curves"]]
+    assert past[0].name in names
+    assert past[1].name not in names
+
+
+@pytest.mark.slow
+def test_the_welcome_stands_beside_a_finished_run_of_the_library_until_a_button_is_pressed():
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    _run(app).resume(shipped_run("recall"))
+    assert _run(app).wait(_PATIENCE)
+    app.run()
+    assert any("New here? Try" in words.value for words in app.markdown)
+    app.button(key="welcome_mess3-belief").click().run()
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Look inside"]
+    assert film(app)["key"] == "shipped"
+    app.switch_page("pages/train.py").run()
+    assert not any("New here?" in words.value for words in app.markdown)
