@@ -101,7 +101,7 @@ def draw_collapse(drawn: Drawn) -> None:
         st.markdown(
             f"**{series.name}**: on average "
             f"{show_measured(*(100 * each for each in passing), most_places=1)} % of the gradient "
-            "still passes",
+            "still passes the softmax",
             help=f"The mean over 120 random queries, with its standard error. {_PASSING}",
         )
         draw_chart(
