@@ -45,4 +45,4 @@ def test_the_field_finds_terms_by_name_and_definition(page):
 
 def test_a_term_that_a_page_introduces_is_a_link(app):
     app.switch_page("pages/known_results.py").run()
-    assert "[accuracy](words#accuracy)" in texts(app)
+    assert any("[accuracy](words#accuracy)" in words.value for words in app.caption)

@@ -123,7 +123,8 @@ class Visitor:
 
     def leave(self, tab: Page) -> None:
         """Empty a tab for another test."""
-        # What the app keeps in a browser, such as whether the sidebar is open.
+        # What the app keeps in a browser, such as whether it has seen a run end.
+        self._context.clear_cookies()
         tab.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
         if tab.evaluate("() => history.length") < _MOST_ENTRIES:
             tab.goto("about:blank")
