@@ -188,8 +188,8 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
         sentence.markdown(f":material/history_edu: {learned}")
         return
     if moment is None:
-        with picture:
-            st.markdown(_instructions(snapshot))
+        if snapshot.state != "idle":
+            picture.markdown(_instructions(snapshot))
         return
     if run is not session_run():
         sentence.markdown(f"{EXAMPLE_NOTE} **Start** (key S) trains it here.")
@@ -268,7 +268,7 @@ def _draw_words(
     if snapshot.state == "failed":
         draw_error(snapshot.message)
         return
-    if moment is None and not has_shipped_film(snapshot):
+    if moment is None and snapshot.state != "idle" and not has_shipped_film(snapshot):
         # What is done stands in the place of the picture.
         return
     if snapshot.latest is None or snapshot.state == "idle":
