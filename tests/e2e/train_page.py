@@ -89,7 +89,11 @@ class TrainPage:
         self.part(key).locator("button").filter(has_text=re.compile(f"^{name}$")).click()
 
     def choose_sequence(self, number: int) -> None:
-        """Show the patterns of one of the probe sequences, by its number from 1."""
+        """Show the patterns of one of the probe sequences, by its number from 1.
+
+        Late results draw the page again, which closes an open menu.
+        """
+        wait_for_late_results(self.page)
         self.field("probe").press("ArrowDown")
         self.page.get_by_role("option").filter(has_text=re.compile(rf"^{number}: ")).click()
 
