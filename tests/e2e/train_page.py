@@ -89,13 +89,18 @@ class TrainPage:
         self.part(key).locator("button").filter(has_text=re.compile(f"^{name}$")).click()
 
     def choose_sequence(self, number: int) -> None:
-        """Show the patterns of one of the probe sequences, by its number from 1.
-
-        Late results draw the page again, which closes an open menu.
-        """
+        """Show the patterns of one of the probe sequences, by its number from 1."""
+        field = self.field("probe")
+        choice = self.page.get_by_role("option").filter(has_text=re.compile(rf"^{number}: "))
         wait_for_late_results(self.page)
-        self.field("probe").press("ArrowDown")
-        self.page.get_by_role("option").filter(has_text=re.compile(rf"^{number}: ")).click()
+        # As in `choose`.
+        for _ in range(_TRIES):
+            field.scroll_into_view_if_needed()
+            field.press("ArrowDown")
+            with suppress(TimeoutError):
+                choice.click(timeout=_TRY_PATIENCE)
+                return
+        expect(choice).to_be_visible()
 
     def slide(self, key: str, *keys: str) -> None:
         """Move a slider by keys of the keyboard, such as Home."""
