@@ -7,54 +7,31 @@ share that the model still learns says how much the rest does without it.
 import equinox as eqx
 import jax.numpy as jnp
 
-from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.number_text import show_measured
 from attnlab.models import AbstractModel, Edit, TransformerOptions, edited
 from attnlab.models.inside import mean_trace
-from attnlab.optimum import FEW_BELIEFS, optimum
-from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import Experiment, Setup
 from attnlab.training.measure import Estimate
-from attnlab.training.shares import learned_share
 
-# Sequences for the mean. The site before the MLP, and the site after it.
+# Sequences for the means. The site before the MLP, and the site after it.
 _SEQUENCES = 2_000
 _BEFORE, _AFTER = "attention.0", "mlp.0"
 # Of the share learned: from this part on a fixed part hardly mattered.
 _NEARLY_ALL = 0.9
 
 
-def evaluation(model: AbstractModel, setup: Setup, *, by_position: bool = False) -> Evaluation:
-    """Return the test of a model on the test set of its setup."""
-    return evaluate(
-        model,
-        setup.test,
-        readout=setup.experiment.training.readout,
-        loss_mask=setup.loss_mask,
-        exact=setup.exact,
-        by_position=by_position,
-    )
-
-
-def learned(model: AbstractModel, setup: Setup) -> Estimate | None:
-    """Return the share of what can be learned: 0 is a uniform guess, 1 the best possible."""
-    process = setup.experiment.generator
-    floor = optimum(process, setup.experiment.length, FEW_BELIEFS).final
-    found = learned_share(evaluation(model, setup), floor, process.vocabulary.size)
-    return None if found is None else Estimate(*found)
-
-
-def learned_with_mean_patterns(model: AbstractModel, setup: Setup) -> Estimate | None:
-    """Return the share learned if every head has its mean pattern in all sequences."""
+def with_mean_patterns(model: AbstractModel, setup: Setup) -> AbstractModel:
+    """Give every head its mean pattern in all sequences."""
     edits = [
         Edit(found.layer, head, jnp.asarray(pattern))
         for found in mean_trace(model, setup.test[:_SEQUENCES, :-1]).attention
         for head, pattern in enumerate(found.pattern)
     ]
-    return learned(edited(model, *edits), setup)
+    return edited(model, *edits)
 
 
-def learned_with_mean_mlp(model: AbstractModel, setup: Setup) -> Estimate | None:
-    """Return the share learned if the MLP adds the same in all sequences: its mean.
+def with_mean_mlp(model: AbstractModel, setup: Setup) -> AbstractModel:
+    """Let the MLP add the same in all sequences: its mean.
 
     With the weights W₂ at 0, the MLP adds its bias, which is set to what it adds on average at the
     position that predicts.
@@ -68,7 +45,7 @@ def learned_with_mean_mlp(model: AbstractModel, setup: Setup) -> Estimate | None
 
     weight, _ = last_map(model)
     fixed = jnp.zeros_like(weight), jnp.asarray(added, weight.dtype)
-    return learned(eqx.tree_at(last_map, model, fixed), setup)
+    return eqx.tree_at(last_map, model, fixed)
 
 
 def has_essential_parts(experiment: Experiment) -> bool:
@@ -84,7 +61,7 @@ def has_essential_parts(experiment: Experiment) -> bool:
     )
 
 
-def essential_parts_in_words(whole: float, patterns: float, mlp: float) -> str:
+def essential_parts_in_words(whole: Estimate, patterns: Estimate, mlp: Estimate) -> str:
     """Say which parts a model needs, from the shares learned.
 
     Args:
@@ -92,17 +69,19 @@ def essential_parts_in_words(whole: float, patterns: float, mlp: float) -> str:
         patterns: Its share with mean patterns.
         mlp: Its share with the mean output of the MLP.
     """
-    enough = _NEARLY_ALL * whole
-    hardly = "hardly " * (patterns >= enough)
-    does = "adds little" if mlp >= enough else "combines what attention brings"
+    enough = _NEARLY_ALL * whole.value
+    looks = "need not" if patterns.value >= enough else "must"
+    needs = "hardly needs" if mlp.value >= enough else "needs"
     return (
         f"With its average attention in all sequences, the model {_reaches(patterns, enough)}: "
-        f"attention {hardly}depends on the tokens. With the average output of its MLP, it "
-        f"{_reaches(mlp, enough)}: the MLP {does}."
+        f"where it looks {looks} depend on the tokens. With the average output of its MLP, it "
+        f"{_reaches(mlp, enough)}: it {needs} the MLP."
     )
 
 
-def _reaches(share: float, enough: float) -> str:
-    if share <= 0:
+def _reaches(share: Estimate, enough: float) -> str:
+    # Within two errors of 0, the share of a guess.
+    if share.value <= 2 * share.stderr:
         return "is no better than a guess"
-    return f"{'still learns' if share >= enough else 'learns only'} {show_percent(share)}"
+    percent = show_measured(100 * share.value, 100 * share.stderr, most_places=1)
+    return f"{'still learns' if share.value >= enough else 'learns only'} {percent} %"

@@ -30,11 +30,9 @@ from attnlab.inspection.belief_probes import (
     probe_sites,
 )
 from attnlab.inspection.essential_parts import (
-    evaluation,
     has_essential_parts,
-    learned,
-    learned_with_mean_mlp,
-    learned_with_mean_patterns,
+    with_mean_mlp,
+    with_mean_patterns,
 )
 from attnlab.inspection.head_scores import head_scores
 from attnlab.inspection.lengths import check_length, loss_at_length
@@ -44,10 +42,12 @@ from attnlab.inspection.probes import Score, activations
 from attnlab.inspection.targets import check_targets
 from attnlab.models import AbstractModel, TransformerOptions
 from attnlab.models.sites import site_title
+from attnlab.optimum import FEW_BELIEFS, optimum
 from attnlab.optimum.sequences import mean_and_error, predictives
-from attnlab.training.evaluation import evaluate
+from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import Experiment, Setup, abstract_state, draw_data
 from attnlab.training.measure import NOT_NEGATIVE, OWN_MEASURES, SHARE, Estimate, Measure
+from attnlab.training.shares import learned_share
 
 # Sequences of the training set that are measured.
 MOST_TRAINING_SEQUENCES = 1_000
@@ -56,21 +56,33 @@ _NEW_SEQUENCES = 500
 _DRAW = 6
 
 
+def _evaluation(model: AbstractModel, setup: Setup, *, by_position: bool = False) -> Evaluation:
+    """Return the test of a model on the test set of its setup."""
+    return evaluate(
+        model,
+        setup.test,
+        readout=setup.experiment.training.readout,
+        loss_mask=setup.loss_mask,
+        exact=setup.exact,
+        by_position=by_position,
+    )
+
+
 def accuracy(model: AbstractModel, setup: Setup) -> Estimate:
     """Return the share of correct predictions on the test set."""
-    found = evaluation(model, setup)
+    found = _evaluation(model, setup)
     return Estimate(found.accuracy, found.accuracy_stderr)
 
 
 def nll(model: AbstractModel, setup: Setup) -> Estimate:
     """Return the test loss."""
-    found = evaluation(model, setup)
+    found = _evaluation(model, setup)
     return Estimate(found.nll, found.nll_stderr)
 
 
 def excess(model: AbstractModel, setup: Setup) -> Estimate | None:
     """Return test loss minus that of exact predictions of the same sequences."""
-    found = evaluation(model, setup)
+    found = _evaluation(model, setup)
     if found.excess is None or found.excess_stderr is None:
         return None
     return Estimate(found.excess, found.excess_stderr)
@@ -78,8 +90,26 @@ def excess(model: AbstractModel, setup: Setup) -> Estimate | None:
 
 def mean_nll(model: AbstractModel, setup: Setup) -> Estimate | None:
     """Return the mean test loss over all positions in the loss."""
-    found = evaluation(model, setup, by_position=True).by_position
+    found = _evaluation(model, setup, by_position=True).by_position
     return None if found is None else Estimate(found.mean, found.mean_stderr)
+
+
+def learned(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return the share of what can be learned: 0 is a uniform guess, 1 the best possible."""
+    process = setup.experiment.generator
+    floor = optimum(process, setup.experiment.length, FEW_BELIEFS).final
+    found = learned_share(_evaluation(model, setup), floor, process.vocabulary.size)
+    return None if found is None else Estimate(*found)
+
+
+def learned_with_mean_patterns(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return the share learned if every head has its mean pattern in all sequences."""
+    return learned(with_mean_patterns(model, setup), setup)
+
+
+def learned_with_mean_mlp(model: AbstractModel, setup: Setup) -> Estimate | None:
+    """Return the share learned if the MLP adds the same in all sequences: its mean."""
+    return learned(with_mean_mlp(model, setup), setup)
 
 
 def exact_match(model: AbstractModel, setup: Setup) -> Estimate:

@@ -10,14 +10,16 @@ import pytest
 
 from attnlab import Experiment, Training, prepare
 from attnlab.generators import Markov
-from attnlab.inspection.essential_parts import (
-    essential_parts_in_words,
+from attnlab.inspection.essential_parts import essential_parts_in_words
+from attnlab.inspection.measures import (
+    ESSENTIAL_PARTS,
     learned,
     learned_with_mean_mlp,
     learned_with_mean_patterns,
+    measure_of,
 )
-from attnlab.inspection.measures import ESSENTIAL_PARTS, measure_of
 from attnlab.models import TransformerOptions
+from attnlab.training.measure import Estimate
 from tests.unit.model_settings import LENGTH, drawn
 
 _SETUP = prepare(
@@ -87,10 +89,16 @@ def test_other_models_have_no_such_measure(changes):
         assert measure_of(name).estimate(setup.state.model, setup) is None
 
 
+def _words(whole, patterns, mlp):
+    return essential_parts_in_words(*(Estimate(each, 0.012) for each in (whole, patterns, mlp)))
+
+
 def test_the_words_say_which_part_is_needed():
-    words = essential_parts_in_words(0.97, 0.96, -0.2)
-    assert "the model still learns 96 %: attention hardly depends on the tokens." in words
-    assert "MLP, it is no better than a guess: the MLP combines what attention brings." in words
-    words = essential_parts_in_words(0.97, 0.31, 0.9)
-    assert "the model learns only 31 %: attention depends on the tokens." in words
-    assert "MLP, it still learns 90 %: the MLP adds little." in words
+    words = _words(0.97, 0.96, -0.2)
+    assert "still learns 96 ± 1 %: where it looks need not depend on the tokens." in words
+    assert "MLP, it is no better than a guess: it needs the MLP." in words
+    words = _words(0.97, 0.31, 0.9)
+    assert "the model learns only 31 ± 1 %: where it looks must depend on the tokens." in words
+    assert "MLP, it still learns 90 ± 1 %: it hardly needs the MLP." in words
+    # Within two errors of a guess.
+    assert "the model is no better than a guess" in _words(0.97, 0.023, 0.5)

@@ -287,7 +287,8 @@ def _draw_numbers(values: Saturation, finite: np.ndarray, temperature: float) ->
             "The variance of the finite logits after division by the temperature, with "
             "n − 1 in the denominator.",
         )
-        draw_metric("gradient that passes", f"{values.surviving:.2%}", _PASSING)
+        passing = f"{values.surviving:.2%}" if finite.size > 1 else "one key"
+        draw_metric("gradient that passes", passing, _PASSING)
 
 
 def read_logits(text: str) -> tuple[float, ...]:

@@ -56,12 +56,12 @@ def draw_essential_parts(run: LiveRun, snapshot: Snapshot, moment: Moment) -> No
 
     found = result_shown("essential_parts", setup, snapshot, moment, compute).result
     if len(found) == len(names) and found["learned"].value >= LEARNED:
-        shares = (found[name].value for name in names)
+        shares = (found[name] for name in names)
         st.markdown(
             f":material/build: {essential_parts_in_words(*shares)}",
             help="Each part is fixed to its mean over 2,000 test sequences, without training the "
-            "model again. The shares are those of all test sequences; **Measures over training** "
-            "has them with their errors.",
+            "model again. Shares are of what can be learned, on all test sequences, ± one standard "
+            "error. **Measures over training** has them at each step.",
         )
 
 

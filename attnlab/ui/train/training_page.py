@@ -269,7 +269,7 @@ def _draw_words(
         draw_error(snapshot.message)
         return
     if moment is None and snapshot.state != "idle" and not has_shipped_film(snapshot):
-        # What is done stands in the place of the picture.
+        # In the place of the picture it says what is computed.
         return
     if snapshot.latest is None or snapshot.state == "idle":
         # Above the film that comes with attnlab, and above an example, stands what to do.
