@@ -195,8 +195,8 @@ class LiveRun:
             if state.running:
                 message = message or (ticket.message() if ticket else "")
                 # Nothing can end a compilation.
-                if message and not self._compiled and self._job.is_stopping():
-                    message = f"{message}, then it pauses"
+                if not self._compiled and self._job.is_stopping():
+                    message = f"{message or 'compiling'}, then it pauses"
             elif not message and state.message:
                 message = f"{state.message}: press Continue"
             return Snapshot(

@@ -140,7 +140,8 @@ def _sampled(generator: AbstractGenerator, length: int) -> tuple[Best, ...]:
 def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many"]:
     """Return -Σ p log p over the last axis, in nats."""
     safe = np.where(probs > 0, probs, 1.0)
-    return np.asarray(-(probs * np.log(safe)).sum(axis=-1))
+    # Not the negative sum: that of a certain outcome would be shown as -0.000.
+    return np.asarray(0.0 - (probs * np.log(safe)).sum(axis=-1))
 
 
 @fixed_numerics()

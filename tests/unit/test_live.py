@@ -55,9 +55,12 @@ def test_the_starting_weights_are_seen_before_the_training_program_is_there(live
     seen = run.snapshot()
     assert (seen.state, seen.step, seen.latest.step) == ("compiling", 0, 0)
     assert [step for step, _ in seen.history.tests] == [0]
+    run.pause()
+    assert run.snapshot().message == "compiling, then it pauses"
     gate.set()
     assert run.wait(PATIENCE)
-    assert (run.snapshot().state, run.snapshot().step) == ("done", 60)
+    assert (run.snapshot().state, run.snapshot().step) == ("paused", 0)
+    assert (finished(run).state, run.snapshot().step) == ("done", 60)
 
 
 def test_a_program_that_cannot_be_compiled_fails_the_run(live, monkeypatch):

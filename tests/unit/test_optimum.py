@@ -97,3 +97,5 @@ def test_exactness_follows_from_the_errors():
 def test_entropy_counts_the_impossible_as_nothing():
     probs = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
     np.testing.assert_allclose(entropy(probs), np.log([1, 2, 2**1.5]), atol=1e-15)
+    # A negative zero would be shown with its sign.
+    assert not np.signbit(entropy(probs)).any()
