@@ -42,7 +42,7 @@ _GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 21, 28)"}
 # that begins during a check would be a finding.
 _AT_REST = """
 *, *::before, *::after { transition: none !important }
-[data-stale=true] { opacity: 1 !important }
+[data-stale=true], details, summary { opacity: 1 !important }
 """
 # Milliseconds that the figures of a process may take on a busy machine.
 _PATIENCE = 120_000
