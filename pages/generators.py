@@ -22,22 +22,23 @@ from attnlab.ui.generators.sample_panel import (
     sample_seed,
 )
 from attnlab.ui.generators.sections import SECTION_KEY, SECTIONS
+from attnlab.ui.lessons.kit import beside
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
-st.title("Processes", anchor=False)
-st.markdown(
+# Samples come first, but the process is only known from the controls beside them.
+samples, story = beside(
     "A **process** makes the sequences that models learn from. Its rule is known, so you can "
-    "see before training what a model can learn."
+    "see before training what a model can learn.",
+    title="Processes",
 )
-# Samples come first, but the process is only known from the controls below them.
-samples = st.container()
-process = draw_process()
+with story:
+    process = draw_process()
 if process is None:
     st.stop()
 generator, length = process
 word = generator.position_word
-section = st.segmented_control(
+section = story.segmented_control(
     "section",
     list(SECTIONS),
     required=True,
@@ -53,22 +54,23 @@ sample, *results = (figure(*question) for question in questions)
 with samples:
     draw_figures_status(*questions)
     draw_sample(generator, sample)
-if section == "Formula":
-    draw_formula(generator)
-    draw_rule_tables(generator)
-elif section == "Frequencies":
-    draw_frequencies(generator, results[0], sample)
-    st.header("Dependence by lag", anchor=False)
-    draw_agreement(results[1], word)
-elif section == "Best possible":
-    draw_optimum(results[0], generator.vocabulary.size, word)
-    draw_enumeration(generator, length, results[0])
-    if isinstance(generator, AbstractHiddenChain):
-        draw_entropy_rate(generator)
-    st.header("Baselines", anchor=False)
-    draw_ladder(results[1], word)
-else:
-    draw_dependence(results[0], word)
+with story:
+    if section == "Formula":
+        draw_formula(generator, length)
+        draw_rule_tables(generator)
+    elif section == "Frequencies":
+        draw_frequencies(generator, results[0], sample)
+        st.header("Dependence by lag", anchor=False)
+        draw_agreement(results[1], word)
+    elif section == "Best possible":
+        draw_optimum(results[0], generator.vocabulary.size, word)
+        draw_enumeration(generator, length, results[0])
+        if isinstance(generator, AbstractHiddenChain):
+            draw_entropy_rate(generator)
+        st.header("Baselines", anchor=False)
+        draw_ladder(results[1], word)
+    else:
+        draw_dependence(results[0], word)
 
 draw_in_code(
     "import jax.random as jr\n\n"

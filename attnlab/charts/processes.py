@@ -17,6 +17,8 @@ _MAP_ROW, _LEAST_MAP = 8, 240
 # Heights in pixels for a rule: of a row, of the smallest row with numbers, and of all rows.
 _RULE_ROW, _LEAST_RULE_ROW, _TALLEST = 40, 17, 460
 _KNOWN, _COUNTED = "the process", "the sample"
+# Names of columns with more letters do not fit beside each other, nor do large numbers below them.
+_MOST_LEVEL = 50
 
 
 @drawn_once
@@ -34,10 +36,12 @@ def rule_chart(
     `column_name`.
     """
     look, places = {"labelFontSize": 14, "labelOverlap": False}, range(len(rows))
+    is_long = len("".join(columns)) > _MOST_LEVEL
+    below = look | ({"labelAngle": -90} if is_long else {})
     height = min(_RULE_ROW * len(rows), max(_TALLEST, _LEAST_RULE_ROW * len(rows)))
     return heatmap(
         table,
-        x=side(alt.X, "column", f"{column_title} →", range(len(columns)), names=columns, **look),
+        x=side(alt.X, "column", f"{column_title} →", range(len(columns)), names=columns, **below),
         y=side(alt.Y, "row", f"← {row_title}", places, names=rows, **look, values=list(places)),
         colour=shade("probability", "probability", TRUTHS, (0, 1)),
         tooltip=[
@@ -47,8 +51,8 @@ def rule_chart(
         ],
         number=alt.Text("probability:Q", format=".3~g"),
         strong="datum.probability > 0.5",
-        fontSize=13,
-    ).properties(height=height + _AROUND)
+        fontSize=11 if is_long else 13,
+    ).properties(height=height + _AROUND * (2 if is_long else 1))
 
 
 def _frequency_tips() -> list[alt.Tooltip]:

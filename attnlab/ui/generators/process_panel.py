@@ -20,7 +20,7 @@ from attnlab.training.limits import check_limit
 from attnlab.training.steps import Training
 from attnlab.ui.controls.address import go_to
 from attnlab.ui.controls.address_controls import or_last_good
-from attnlab.ui.controls.form import draw_process_form, in_control_words, probability_options
+from attnlab.ui.controls.form import draw_process_form, in_control_words
 from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.controls.tables import draw_process_tables
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
@@ -29,9 +29,11 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 
 
-def draw_formula(generator: AbstractGenerator) -> None:
+def draw_formula(generator: AbstractGenerator, length: int) -> None:
     """Draw the summary of a process, its source and its formula with the numbers of its options."""
-    st.markdown(generator.summary)
+    # The rule above it may begin with the same sentence.
+    if not generator.rule_in_words(length).startswith(generator.summary):
+        st.markdown(generator.summary)
     if generator.source:
         st.caption(f"Source: {generator.source}.")
     if generator.formula:
@@ -43,26 +45,25 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
     """Draw each table of probabilities of a process as a heatmap."""
     if not generator.tables:
         return
-    for place, rule in zip(st.columns(2, gap="medium"), generator.tables, strict=False):
+    for rule in generator.tables:
         outline, probs = rule.outline, np.array(rule.probs)
         row, column = (at.ravel() for at in np.indices(probs.shape))
         names = np.array(outline.rows)[row], np.array(outline.columns)[column]
         table = pd.DataFrame({"row": row, "column": column, "probability": probs.ravel()})
         likeliest = int(probs.argmax())
-        with place:
-            st.markdown(f"**{rule.name}**")
-            draw_chart(
-                rule_chart(
-                    table.assign(row_name=names[0], column_name=names[1]),
-                    rows=outline.rows,
-                    columns=outline.columns,
-                    row_title=outline.row_title,
-                    column_title=outline.column_title,
-                ),
-                name=f"Probabilities: {rule.name}",
-                alt=f"Table `{rule.name}` with {len(probs)} rows. Its largest probability is "
-                f"{probs.max():g}, of {names[1][likeliest]} after {names[0][likeliest]}.",
-            )
+        st.markdown(f"**{rule.name}**")
+        draw_chart(
+            rule_chart(
+                table.assign(row_name=names[0], column_name=names[1]),
+                rows=outline.rows,
+                columns=outline.columns,
+                row_title=outline.row_title,
+                column_title=outline.column_title,
+            ),
+            name=f"Probabilities: {rule.name}",
+            alt=f"Table `{rule.name}` with {len(probs)} rows. Its largest probability is "
+            f"{probs.max():g}, of {names[1][likeliest]} after {names[0][likeliest]}.",
+        )
     st.caption("Each row is a probability distribution over the columns, given the row's label.")
 
 
@@ -74,8 +75,8 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
     with st.sidebar:
         kind, chosen, length = draw_process_form()
         train = st.container()
-    rule, tables = st.columns(2, gap="large") if probability_options(kind) else [st] * 2
-    with tables.container():
+    rule = st.container()
+    with st.container():
         if not isinstance(chosen, OptionError):
             chosen = draw_process_tables(kind, chosen)
         if isinstance(chosen, AbstractGenerator):
@@ -101,7 +102,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
     generator, length = or_last_good(found, (None, length), key="last_good_process")
     if generator is None or type(generator) is not kind:
         return None
-    with rule.container():
+    with rule:
         st.header("The rule", anchor=False)
         st.markdown(generator.rule_in_words(length))
         if not is_good:

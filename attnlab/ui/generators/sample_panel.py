@@ -66,21 +66,19 @@ def draw_frequencies(
     length = len(known.days) - 1
     predicted = f"{word.capitalize()} {length + 1}"
     before, last = f"{word} {length - 1}", f"{word} {length}"
-    left, right = st.columns(2, gap="medium")
-    with left, st.container(key="chart_final_day"):
+    with st.container(key="chart_final_day"):
         st.markdown(f"**{predicted}, the one to predict**")
         table = _frequency_table(known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols)
         _draw_bars(predicted, table, symbols)
         st.markdown(days_in_words(generator, known))
-    with right:
-        title = f"From {before} to {last}"
-        st.markdown(f"**{title}**")
-        pairs = tuple(f"{first} → {second}" for first in symbols for second in symbols)
-        table = _frequency_table(known.following, shown.following, shown.following_stderr, pairs)
-        if len(symbols) <= _MOST_SYMBOLS:
-            _draw_bars(title, table, pairs)
-        else:
-            _draw_maps(before, last, table, symbols)
+    title = f"From {before} to {last}"
+    st.markdown(f"**{title}**")
+    pairs = tuple(f"{first} → {second}" for first in symbols for second in symbols)
+    table = _frequency_table(known.following, shown.following, shown.following_stderr, pairs)
+    if len(symbols) <= _MOST_SYMBOLS:
+        _draw_bars(title, table, pairs)
+    else:
+        _draw_maps(before, last, table, symbols)
     exact = "exact" if known.exact else "estimated from a larger sample"
     st.caption(
         f"Grey bars are probabilities ({exact}). Points are frequencies in {counted.size:,} "

@@ -109,12 +109,12 @@ def _source(best: Best) -> str:
     return f"It is {'computed exactly' if best.exact else 'estimated, ± one standard error'}."
 
 
-def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: bool) -> None:
+def draw_prospect(form: Experiment | OptionError, *, is_other: bool, is_started: bool) -> None:
     """Draw, on one line, the best possible accuracy and the settings that prevent it.
 
     Args:
         form: The experiment that the controls describe.
-        whose: A label of the settings if they differ from those of the run, or "".
+        is_other: Whether the settings differ from those of the shown run.
         is_started: Whether this experiment was started; before that, its duration is shown, too.
     """
     if isinstance(form, OptionError):
@@ -127,15 +127,16 @@ def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: boo
         accuracy = known_text(verdict.best, "accuracy") + " (estimated)" * (not verdict.best.exact)
         # Beside the accuracy of the run the word is not repeated.
         best = f"best possible {accuracy}" if is_started else f"Best possible accuracy {accuracy}"
-        parts = [f":gray-badge[{whose}]"] if whose else []
+        if is_other:
+            best = f"New settings: best possible accuracy {accuracy}"
         # Badges in a caption are too pale to read.
         prospect = "" if is_started else figure(show_prospect, form)
-        parts.append(f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]")
+        parts = [f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]"]
         controls = dict(_findings(form, verdict))
         # Once a run has started, the sentence below the charts and its advice say more.
         if controls and not is_started:
             named = ", ".join(list(controls)[:_MOST_NAMED]) + " …" * (len(controls) > _MOST_NAMED)
-            parts.append(f":yellow-badge[:material/report: {named}: notes below the charts]")
+            parts.append(f":yellow-badge[:material/report: {named}: see below]")
         st.markdown(" ".join(parts))
 
 

@@ -103,9 +103,12 @@ def draw_bench(
             if shown is not None and shown.experiment == run.experiment:
                 bench = Bench(shown, form, shown.snapshot())
     with live:
-        rule = bench.snapshot.experiment.generator.rule_in_words(bench.snapshot.experiment.length)
+        # Of what is seen, or of what Start would train.
+        asked = bench.snapshot.experiment
+        if isinstance(form, Experiment) and not (snapshot.active or looks_inside):
+            asked = form
         with st.container(key="task"):
-            st.markdown(f"{rule} **{_QUESTION}**")
+            st.markdown(f"{asked.generator.rule_in_words(asked.length)} **{_QUESTION}**")
         if draw_first is not None:
             draw_first(bench)
         _draw_live(bench, looks_inside=looks_inside)
@@ -229,21 +232,25 @@ def _draw_figures(run: LiveRun, form: Form, seen: Snapshot, moment: cursor.Momen
 
 def _draw_state(run: LiveRun, form: Form, snapshot: Snapshot, moment: cursor.Moment | None) -> None:
     """Draw the run's state, beside what the settings of the controls allow, and other seeds."""
-    own, chosen = transport.whose_figures(form, snapshot)
+    shown = transport.settings_of_shown_run(form, snapshot)
     line = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
     with st.container(**line, key="state"):
         transport.draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
         if not transport.draw_amend(form, snapshot):
             with st.container(**line, key="best", width="content"):
-                if own:
-                    st.markdown(f":gray-badge[{own}]", width="content")
-                is_started = snapshot.state != "idle" and not chosen
-                figures_panel.draw_prospect(form, chosen, is_started=is_started)
+                if shown:
+                    # The style sheet has charts of a last run pale.
+                    which, key = ("this", None) if snapshot.active else ("your last", "last_run")
+                    with st.container(key=key, width="content"):
+                        st.markdown(f"These charts show {which} run ({shown}).")
+                is_started = snapshot.state != "idle" and not shown
+                figures_panel.draw_prospect(form, is_other=bool(shown), is_started=is_started)
         if snapshot.active and has_shipped_film(snapshot):
             st.markdown(":gray-badge[below: a finished example]", width="content")
         draw_continue_offer(run)
-        with st.container(**line, key="seeds", width="content"):
-            draw_repeat(form, snapshot)
+        if not shown:
+            with st.container(**line, key="seeds", width="content"):
+                draw_repeat(form, snapshot)
 
 
 def _informative(experiment: Experiment) -> np.ndarray | None:

@@ -123,19 +123,12 @@ def draw_amend(form: controller.Form, snapshot: Snapshot) -> bool:
     return True
 
 
-def whose_figures(form: controller.Form, snapshot: Snapshot) -> tuple[str, str]:
-    """Return labels of the run and of the controls, made of the first setting that differs.
-
-    Without a difference both are "".
-    """
+def settings_of_shown_run(form: controller.Form, snapshot: Snapshot) -> str:
+    """Return the first setting of the run that differs from the controls; if none does, ""."""
     if isinstance(form, OptionError) or not settings_differ(form, snapshot):
-        return "", ""
+        return ""
     change, *rest = changes_between(snapshot.experiment, form)
-    more = " …" if rest else ""
-    return (
-        as_text(f"shown run: {change.label} {change.before}{more}"),
-        as_text(f"your settings: {change.label} {change.after}{more}"),
-    )
+    return as_text(f"{change.label} {change.before}{' …' if rest else ''}")
 
 
 def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
