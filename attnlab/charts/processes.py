@@ -1,6 +1,7 @@
 """Charts of processes: rules and token frequencies."""
 
 from functools import partial
+from typing import Any
 
 import altair as alt
 
@@ -35,13 +36,22 @@ def rule_chart(
     The table has the `probability` of each `row` and `column`, from 0, with `row_name` and
     `column_name`.
     """
-    look, places = {"labelFontSize": 14, "labelOverlap": False}, range(len(rows))
+    look: dict[str, Any] = {"labelFontSize": 14, "labelOverlap": False}
+    places = range(len(rows))
     is_long = len("".join(columns)) > _MOST_LEVEL
-    below = look | ({"labelAngle": -90} if is_long else {})
+    angle: dict[str, Any] = {"labelAngle": -90} if is_long else {}
     height = min(_RULE_ROW * len(rows), max(_TALLEST, _LEAST_RULE_ROW * len(rows)))
     return heatmap(
         table,
-        x=side(alt.X, "column", f"{column_title} →", range(len(columns)), names=columns, **below),
+        x=side(
+            alt.X,
+            "column",
+            f"{column_title} →",
+            range(len(columns)),
+            names=columns,
+            **look,
+            **angle,
+        ),
         y=side(alt.Y, "row", f"← {row_title}", places, names=rows, **look, values=list(places)),
         colour=shade("probability", "probability", TRUTHS, (0, 1)),
         tooltip=[
