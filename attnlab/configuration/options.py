@@ -10,6 +10,7 @@ import copyreg
 import dataclasses
 import difflib
 import functools
+import inspect
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -118,8 +119,20 @@ class Options:
     A class with further checks calls this `__post_init__` first. The name of a registered class
     becomes an object with its defaults. Numbers are converted to the type of their default, and
     texts to Unicode's normal form C with single spaces, so that equal configurations are written
-    the same way.
+    the same way. Its docstring ends with what each option means.
     """
+
+    def __init_subclass__(cls, **rest: Any):
+        super().__init_subclass__(**rest)
+        known: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            # Of the class itself, `dataclass` has not read the fields yet.
+            known |= vars(base) if base is cls else vars(base).get("__dataclass_fields__", {})
+        found = [(name, field) for name, field in known.items() if _is_option(field)]
+        if found and cls.__doc__:
+            found.sort(key=lambda item: item[1].kw_only is True)
+            lines = (f"    {name}: {_meaning(field)}" for name, field in found)
+            cls.__doc__ = "\n".join((inspect.cleandoc(cls.__doc__), "", "Attributes:", *lines, ""))
 
     def __post_init__(self):
         for name, spec in options_of(self).items():
@@ -130,6 +143,25 @@ class Options:
         for name in options_of(self):
             value = _as_typed(getattr(self, name), default_of(self, name))
             object.__setattr__(self, name, value)
+
+
+def _is_option(value: Any) -> bool:
+    return isinstance(value, dataclasses.Field) and "option" in value.metadata
+
+
+def _meaning(field: dataclasses.Field) -> str:
+    """Return what an option means, the values that it may have, and its default."""
+    spec: Option = field.metadata["option"]
+    default, allowed = repr(field.default), ""
+    if spec.registry is not None:
+        default = field.default.name
+        allowed = f"One of {', '.join(spec.registry)}" if len(spec.registry) > 1 else ""
+    elif spec.choices:
+        allowed = f"One of {', '.join(map(repr, spec.choices))}"
+    elif spec.low is not None:
+        allowed = f"From {spec.low} to {spec.high}"
+    help = " ".join(spec.help.split())
+    return f"{help} {allowed}; default {default}." if allowed else f"{help} Default {default}."
 
 
 def _as_typed(value: Any, default: Any) -> Any:
@@ -155,9 +187,7 @@ def options_of(configuration: Any) -> Mapping[str, Option]:
 @functools.cache
 def _options_of_class(kind: type) -> Mapping[str, Option]:
     fields = sorted(dataclasses.fields(kind), key=lambda field: field.kw_only is True)
-    return MappingProxyType(
-        {f.name: f.metadata["option"] for f in fields if "option" in f.metadata}
-    )
+    return MappingProxyType({f.name: f.metadata["option"] for f in fields if _is_option(f)})
 
 
 def default_of(configuration: Any, name: str) -> Any:

@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 from typing import NamedTuple
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Error, Locator, Page, TimeoutError, expect
 
 STATES = ("idle", "waiting", "compiling", "running", "paused", "done", "failed")
 # States in which the page is drawn again and again.
@@ -74,7 +74,7 @@ class TrainPage:
             # out of sight stays there.
             field.scroll_into_view_if_needed()
             field.press("ArrowDown")
-            with suppress(TimeoutError):
+            with suppress(Error):
                 self.page.get_by_role("option").first.wait_for(timeout=_TRY_PATIENCE)
                 # Of a long menu only the options that are in sight are there.
                 if not choice.count():
@@ -97,7 +97,7 @@ class TrainPage:
         for _ in range(_TRIES):
             field.scroll_into_view_if_needed()
             field.press("ArrowDown")
-            with suppress(TimeoutError):
+            with suppress(Error):
                 choice.click(timeout=_TRY_PATIENCE)
                 return
         expect(choice).to_be_visible()

@@ -1,6 +1,7 @@
 """Every option of every registry carries what a control needs, and is checked."""
 
 import dataclasses
+import inspect
 import math
 
 import hypothesis
@@ -32,6 +33,20 @@ EVERY_OPTION = [(kind, name) for kind in KINDS for name in options_of(kind)]
 every_option = pytest.mark.parametrize(
     ("kind", "name"), EVERY_OPTION, ids=[f"{kind.name}.{name}" for kind, name in EVERY_OPTION]
 )
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_help_on_a_class_says_what_each_of_its_options_means_and_its_values(kind):
+    text = inspect.getdoc(kind).partition("Attributes:\n")[2]
+    said = [line.strip().partition(": ") for line in text.splitlines()]
+    assert [name for name, _, _ in said] == list(options_of(kind))
+    for name, _, meaning in said:
+        spec, default = options_of(kind)[name], default_of(kind, name)
+        rest = meaning.removeprefix(" ".join(spec.help.split()))
+        assert rest != meaning
+        assert rest.endswith(f"efault {default.name if spec.registry else repr(default)}.")
+        values = spec.choices or (() if spec.low is None else spec.bounds)
+        assert all(str(value) in rest for value in values)
 
 
 @every_option

@@ -87,12 +87,13 @@ def draw_continue_offer(run: LiveRun) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key="continue"
     ):
-        draw_button("Continue", "continue_run", "resume", resume, type="tertiary")
         st.caption(
-            f"{as_text(what)}, step {entry.steps:,} of {entry.experiment.training.steps:,} "
+            f"Unfinished run: {as_text(what)}, step {entry.steps:,} of "
+            f"{entry.experiment.training.steps:,} "
             f"({_ago(place.library.age_of(entry).total_seconds())})",
             width="content",
         )
+        draw_button("Continue", "continue_run", "resume", resume, type="tertiary")
         discarding = _discarded().add, (entry.number, entry.date)
         draw_button("Discard", "continue_dismiss", "close", *discarding, type="tertiary")
 
