@@ -14,6 +14,7 @@ from attnlab.comparisons.intervals import (
     widened,
     wilson_interval,
 )
+from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError, choose_one_of, default_of, present
 from attnlab.generators import AbstractGenerator
 from attnlab.inspection import measure_of
@@ -132,6 +133,18 @@ class Row:
     to_target: StepsToTarget | None = None
     reached: Reached | None = None
     metrics: dict[str, Interval] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return one line: the setting, how many seeds have results, and means with intervals."""
+        found = [f"{len(self.finished)} of {len(self.results)} seeds"]
+        for name, unit in (("accuracy", ""), ("nll", " nats"), ("learned", "")):
+            if (interval := getattr(self, name)) is not None:
+                between = interval.low is not None and f" ({show_range(*interval.ends)})"
+                found.append(f"{name} {interval.mean:.3f}{between or ''}{unit}")
+        label = ", ".join(f"{name}={value}" for name, value in self.setting.options)
+        if not label and self.setting.experiment is not None:
+            label = f"{self.experiment.generator.name}, {self.experiment.model.name}"
+        return f"{type(self).__name__}({label}: {', '.join(found)})"
 
     @property
     def experiment(self) -> Experiment:

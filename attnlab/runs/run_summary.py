@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, check_visible
 from attnlab.configuration.visible_text import normal
 from attnlab.models import parameter_count
@@ -113,6 +114,20 @@ class RunSummary:
             raise OptionError("tags", tags, f"more than {MOST_TAGS}", "Leave some out")
         for field, value in (("name", name), ("tags", tags), ("note", note)):
             object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        """Return one line: what was trained, how far, and its test.
+
+        >>> RunSummary(Experiment(seed=3), "interrupted", steps=20)
+        RunSummary(markov, attention, seed 3: interrupted, step 20)
+        """
+        of, test = self.experiment, self.evaluation
+        found = [self.state, f"step {self.steps:,}"]
+        if test is not None:
+            found.append(f"accuracy {show_measured(test.accuracy, test.accuracy_stderr)}")
+            found.append(f"loss {show_measured(test.nll, test.nll_stderr)} nats")
+        what = f"{of.generator.name}, {of.model.name}, seed {of.seed}"
+        return f"{type(self).__name__}({what}: {', '.join(found)})"
 
     @property
     def diverged(self) -> bool:

@@ -48,6 +48,22 @@ GRID = Grid(
 )
 
 
+def test_rows_and_runs_print_as_one_line_with_their_results_and_errors():
+    results = [*all_finished(SHORT, [0.9, 1.0, 1.1]), *all_finished(LINEAR, [0.7])]
+    (linear, attention), run = summarise(results[::-1], baselines=False), results[0]
+    low, high = attention.nll.ends
+    assert "3 of 3 seeds, accuracy 0.500 (" in repr(attention)
+    assert f"nll 1.000 ({low:.3f} to {high:.3f}) nats" in repr(attention)
+    # Of one seed, the distance from others is unknown.
+    assert repr(linear).startswith("Row(model=linear, ")
+    assert ": 1 of 1 seeds, accuracy 0.500, nll 0.700 nats, " in repr(linear)
+    assert repr(run).startswith("RunSummary(markov, attention, seed 0: done, step ")
+    assert repr(run).endswith("accuracy 0.500 ± 0.005, loss 0.900 ± 0.005 nats)")
+    refused = Row(Setting((("model", "mlp"), ("d_attn", "999")), None, "too large"))
+    assert repr(refused) == "Row(model=mlp, d_attn=999: 0 of 0 seeds)"
+    assert all("\n" not in repr(each) for each in (linear, attention, run, refused))
+
+
 def test_results_are_grouped_by_all_but_the_seed():
     losses = [0.9, 1.0, 1.1]
     mixed = [*all_finished(SHORT, losses), *all_finished(LINEAR, [0.7, 0.8])][::-1]
