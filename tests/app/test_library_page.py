@@ -267,6 +267,9 @@ class TestContinue:
         interrupted.keep(result_of(seed=6, run=stored))
         app.query_params.update(to_query(stored.experiment))
         app.run()
+        # Until its data are drawn again, it is loading.
+        assert app.session_state["session"].run.wait(120.0)
+        app.run()
         assert app.session_state["session"].run.snapshot().state == "done"
         assert "continue_run" in [button.key for button in app.button]
         # Reset leads to the same settings, untrained.
