@@ -3,10 +3,15 @@
 import dataclasses
 import importlib
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import griffe
+
+# The documentation is built where attnlab need not be installed.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attnlab.configuration.options import Options, default_of, options_of
 
