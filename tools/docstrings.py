@@ -26,14 +26,17 @@ class Docstrings(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
-            text = obj.docstring.value
-            obj.docstring.value = _EXAMPLE.sub(r"\1```pycon\n\g<0>\n\1```", text)
+            obj.docstring.value = _fenced(obj.docstring.value)
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         for shown in _classes(pkg):
             kind = getattr(importlib.import_module(shown.parent.path), shown.name, None)
             if dataclasses.is_dataclass(kind) and issubclass(kind, Options):
                 _show_options(shown, kind)
+
+
+def _fenced(text: str) -> str:
+    return _EXAMPLE.sub(r"\1```pycon\n\g<0>\n\1```", text)
 
 
 def _classes(module: griffe.Module) -> Iterator[griffe.Class]:
@@ -49,7 +52,7 @@ def _classes(module: griffe.Module) -> Iterator[griffe.Class]:
 
 def _show_options(shown: griffe.Class, kind: type[Options]) -> None:
     if shown.docstring is not None and kind.__doc__:
-        shown.docstring.value = kind.__doc__
+        shown.docstring.value = _fenced(kind.__doc__)
     for name, spec in options_of(kind).items():
         if name in shown.members:
             # The signature is made of these values.

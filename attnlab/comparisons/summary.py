@@ -141,6 +141,8 @@ class Row:
             if (interval := getattr(self, name)) is not None:
                 between = interval.low is not None and f" ({show_range(*interval.ends)})"
                 found.append(f"{name} {interval.mean:.3f}{between or ''}{unit}")
+        if self.setting.experiment is None:
+            found = [self.setting.problem]
         label = ", ".join(f"{name}={value}" for name, value in self.setting.options)
         if not label and self.setting.experiment is not None:
             label = f"{self.experiment.generator.name}, {self.experiment.model.name}"

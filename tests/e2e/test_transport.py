@@ -80,15 +80,15 @@ def test_changed_settings_wait_for_one_press(bench):
     assert bench.wait_for("done").step == 300
     bench.choose("mask", "none")
     expect(bench.button("start")).to_contain_text("Train with changes: mask causal → none")
-    # Each number names its experiment, since there are two, and the charts of the other are pale.
+    # Each number names its experiment, since there are two, and the charts of the other are grey.
     expect(bench.part("last_run")).to_contain_text("your last run (mask causal)")
     expect(bench.part("best")).to_contain_text("New settings: best possible accuracy")
     bench.page.mouse.move(0, 0)
-    expect(bench.part("picture")).to_have_css("opacity", "0.5")
+    expect(bench.part("picture")).to_have_css("filter", "grayscale(1)")
     bench.choose("mask", "causal")
     expect(bench.button("start")).not_to_contain_text("changes")
     expect(bench.part("last_run")).to_have_count(0)
-    expect(bench.part("picture")).to_have_css("opacity", "1")
+    expect(bench.part("picture")).to_have_css("filter", "none")
 
 
 def test_keys_press_the_buttons_and_typing_presses_nothing(bench):

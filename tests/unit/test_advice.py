@@ -394,21 +394,10 @@ def _check_advice(experiment, action):
         assert happened.learned > 0.95
         return
     assert all(len(part.split()) <= 22 for part in advice.reason.split(". "))
-    assert _reaches_a_lower_loss(advice.experiment, losses_of(experiment, model))
-
-
-def _reaches_a_lower_loss(experiment, before):
-    """Whether the run, as soon as it is clear or at its end, has lower losses on these sequences.
-
-    Tests of the run are looked at one by one, so that what is clear is more than two errors.
-    """
-    for event in run(experiment):
-        if isinstance(event, EvaluationEvent):
-            gains = before - losses_of(experiment, event.model)
-            error = gains.std(ddof=1) / len(gains) ** 0.5
-            if gains.mean() > 6 * error:
-                return True
-    return gains.mean() > 2 * error
+    _, advised, _ = trained(advice.experiment)
+    gains = losses_of(experiment, model) - losses_of(advice.experiment, advised)
+    error = gains.std(ddof=1) / len(gains) ** 0.5
+    assert gains.mean() > 2 * error, (gains.mean(), error)
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def test_rows_and_runs_print_as_one_line_with_their_results_and_errors():
     assert repr(run).startswith("RunSummary(markov, attention, seed 0: done, step ")
     assert repr(run).endswith("accuracy 0.500 ± 0.005, loss 0.900 ± 0.005 nats)")
     refused = Row(Setting((("model", "mlp"), ("d_attn", "999")), None, "too large"))
-    assert repr(refused) == "Row(model=mlp, d_attn=999: 0 of 0 seeds)"
+    assert repr(refused) == "Row(model=mlp, d_attn=999: too large)"
     assert all("\n" not in repr(each) for each in (linear, attention, run, refused))
 
 

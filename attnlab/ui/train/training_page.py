@@ -239,7 +239,7 @@ def _draw_state(run: LiveRun, form: Form, snapshot: Snapshot, moment: cursor.Mom
         if not transport.draw_amend(form, snapshot):
             with st.container(**line, key="best", width="content"):
                 if shown:
-                    # The style sheet has charts of a last run pale.
+                    # The style sheet draws charts of a last run in grey.
                     which, key = ("this", None) if snapshot.active else ("your last", "last_run")
                     with st.container(key=key, width="content"):
                         st.markdown(f"These charts show {which} run ({shown}).")
