@@ -16,6 +16,8 @@ else:
     import streamlit as st
     from starlette.middleware import Middleware
 
+    # Loads what the first page needs before it is asked for.
+    import attnlab.ui.shell  # noqa: F401
     from attnlab.configuration.environment import quiet_xla
     from attnlab.registering import import_file
     from attnlab.ui.core.fragments import keep_loop
@@ -36,10 +38,13 @@ else:
 
     @asynccontextmanager
     async def prepared(_app: st.App) -> AsyncIterator[None]:
-        """Prepare the server, and compute in the background what its first user sees."""
+        """Prepare the server, and compile in the background what its first user may start."""
         keep_loop(asyncio.get_running_loop())
         prepare_server()
-        threading.Thread(target=warm_up, name="attnlab-warm-up", daemon=True).start()
+        # Later than the first picture, which comes with attnlab.
+        warming = threading.Timer(3.0, warm_up)
+        warming.daemon = True
+        warming.start()
         yield
         sys.stdout.flush()
         # Python would end threads inside compiled code, and the process would abort.

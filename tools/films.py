@@ -34,7 +34,7 @@ NAMES = (
     "cards-encoder-decoder",
 )
 # Those whose picture would wait for a compiler.
-SHIPPED = ("mess3-belief", "induction", "cards-encoder-decoder")
+SHIPPED = ("three-heads", "mess3-belief", "induction", "cards-encoder-decoder")
 _MILLISECONDS, _LAST_MILLISECONDS = 120, 3_000
 _SIZE = {"width": 1180, "height": 680}
 

@@ -245,7 +245,7 @@ def _draw_state(run: LiveRun, form: Form, snapshot: Snapshot, moment: cursor.Mom
                         st.markdown(f"These charts show {which} run ({shown}).")
                 is_started = snapshot.state != "idle" and not shown
                 figures_panel.draw_prospect(form, is_other=bool(shown), is_started=is_started)
-        if snapshot.active and has_shipped_film(snapshot):
+        if has_shipped_film(snapshot):
             st.markdown(":gray-badge[below: a finished example]", width="content")
         draw_continue_offer(run)
         if not shown:
