@@ -338,7 +338,7 @@ function createFilm(root, report = () => {}) {
             return add(entry, "b")
         })
         const others = chances.offsetHeight + learned.offsetHeight + legend.offsetHeight + 14
-        const height = Math.max(150, Math.min(420, left.offsetHeight - others)), top = 8, bottom = height - 36
+        const height = Math.max(150, Math.min(420, left.offsetHeight - others)), top = 16, bottom = height - 36
         // Most runs begin far above all their later losses, which may be cut off.
         const end = film.end || 1, points = film.curves.flatMap(curve => curve.points)
         const later = points.filter(point => point[0] > 0.02 * end), drawn = later.length ? later : points

@@ -26,7 +26,7 @@ def opened(page, section):
 def test_every_part_is_there_and_says_what_it_shows(page):
     # The sweep, matrices, maps of tasks and of kinds of attention.
     for section, count, words in (
-        ("Cards", 2, "With 10 cards and width 128, the model without attention sorts **"),
+        ("Cards", 4, "With 10 cards and width 128, the model without attention sorts **"),
         ("Letters backwards", 0, "points ("),
         ("One decoder step", 3, "Step 1 writes"),
         ("Copy, reverse, sort", 7, "One small model per task"),

@@ -2,11 +2,10 @@
 
 from typing import cast
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import HUES, SHAPES, Scale, Series, lines_chart, past_hue
+from attnlab.charts import HUES, Scale, Series, lines_chart, past_hue
 from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.paired import compare
 from attnlab.comparisons.shipped import shipped
@@ -38,14 +37,15 @@ from attnlab.ui.core.uncertainty import OF_SEEDS, reached_text
 from attnlab.ui.lessons.kit import KEPT, choose, control_row, in_columns, link_to_settings
 
 _TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}
+_NAMES = {BOTTLENECK: "last state", ATTENTION: "all states"}
 _CELLS = {"gru": "GRU", "tanh": "tanh"}
 _WIDTH = "width of the state"
-# Horizontal distance between the marks of two widths at the same hand size, in cards.
-_APART = 0.14
+# Factors of the width, so that the bars of the two families stand beside each other.
+_SHIFTS = (0.96, 1.04)
 
 
 def draw_sweep() -> None:
-    """Draw exact match by hand size for both families, a summary, and a link to each setting."""
+    """Draw exact match by width at each hand size, a summary, and a link to each setting."""
     alone, attends = (
         show_percent(_interval(_runs(swept(family, HANDS[-1], WIDTHS[-1]))).mean)
         for family in FAMILIES
@@ -57,55 +57,44 @@ def draw_sweep() -> None:
             f"**{alone}** of the hands without a mistake. The model with attention sorts "
             f"**{attends}**."
         )
-    for family in in_columns(FAMILIES):
-        st.markdown(f"**{_TITLES[family]}** (`{family}`)")
-        _draw_family(family)
+    for hand in in_columns(HANDS):
+        st.markdown(f"**{hand} cards**, {bits_of(Cards(hand=hand)):.1f} bits")
+        _draw_hand(hand)
     st.caption(
-        "Each line is one width of the state: the share of hands that are sorted without a "
-        "mistake. Below each hand size are the bits that identify a hand."
+        "Each point is the share of hands that are sorted without a mistake. The bits identify one "
+        "of the possible hands."
     )
     _draw_link()
     _draw_bits()
     _draw_settings()
 
 
-def _draw_family(family: str) -> None:
-    rows, words = [], ""
-    for place, width in enumerate(WIDTHS):
-        found = {hand: _interval(_runs(swept(family, hand, width))) for hand in HANDS}
-        shift = (place - (len(WIDTHS) - 1) / 2) * _APART
-        for hand, each in found.items():
+def _draw_hand(hand: int) -> None:
+    rows, words = [], []
+    for family, shift in zip(FAMILIES, _SHIFTS, strict=True):
+        found = {width: _interval(_runs(swept(family, hand, width))) for width in WIDTHS}
+        for width, each in found.items():
             low, high = each.ends
             interval = f"{show_range(100 * low, 100 * high, places=1)} %"
-            rows.append((str(width), hand + shift, each.mean, low, high, hand, interval))
-        if width in (WIDTHS[0], WIDTHS[-1]):
-            shares = (f"{show_percent(each.mean)} of {hand} cards" for hand, each in found.items())
-            words += f" Width {width}: {', '.join(shares)}."
-    columns = ["series", "at", "value", "low", "high", "hand", "interval"]
-    hue = HUES.learned if family == ATTENTION else past_hue(0)
-    looks = zip(WIDTHS, SHAPES, np.linspace(0.45, 1, len(WIDTHS)).tolist(), strict=True)
-    title = _TITLES[family].lower()
+            rows.append((_NAMES[family], width * shift, each.mean, low, high, width, interval))
+        shares = (f"{show_percent(found[width].mean)} with width {width}" for width in WIDTHS[::4])
+        words.append(f"{_TITLES[family]}: {', '.join(shares)}")
+    columns = ["series", "at", "value", "low", "high", "width", "interval"]
     draw_chart(
         lines_chart(
             pd.DataFrame(rows, columns=columns),
-            x=Scale(
-                "hand size (bits needed to identify the hand)",
-                domain=(HANDS[0] - 0.6, HANDS[-1] + 0.6),
-                ticks=HANDS,
-                names=tuple((str(n), f"{bits_of(Cards(hand=n)):.1f} bits") for n in HANDS),
-            ),
+            x=Scale(_WIDTH, kind="log", ticks=WIDTHS, domain=(WIDTHS[0] / 1.2, WIDTHS[-1] * 1.2)),
             y=Scale("exact match (% of hands)", ".1%", labels=".0%", domain=(0, 1)),
-            # The widest line is the strongest.
-            series=tuple(
-                Series(str(n), hue, shape, opacity=opacity) for n, shape, opacity in looks
+            series=(
+                Series(_NAMES[BOTTLENECK], past_hue(0), "square"),
+                Series(_NAMES[ATTENTION], HUES.learned),
             ),
-            noun=_WIDTH,
-            legend_title=_WIDTH,
-            tips=(("hand", "cards", "d"), ("interval", "95 % interval over seeds", "")),
-            height=330,
+            noun="decoder sees",
+            tips=(("width", _WIDTH, "d"), ("interval", "95 % interval over seeds", "")),
+            height=300,
         ),
-        name=f"Exact match against hand size: {title}",
-        alt=f"Exact match against hand size, {title}.{words}",
+        name=f"Exact match against width, hands of {hand} cards",
+        alt=f"Exact match against width, hands of {hand} cards. {'. '.join(words)}.",
     )
 
 
