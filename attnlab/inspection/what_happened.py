@@ -248,7 +248,9 @@ def in_words(
         return " ".join([*passed, remedy])
     is_said = has_hints or happened.at_floor
     missing = _missing(happened, model, learning_rate, word) if is_said else ()
-    return " ".join([*passed, *_attended(happened, word), *missing])
+    found = [*_attended(happened, word), *missing]
+    # What the model found is the message, unless it has learned nothing.
+    return " ".join([*found, *passed] if happened.passed else [*passed, *found])
 
 
 def _passed(happened: WhatHappened) -> Iterator[str]:
@@ -258,7 +260,7 @@ def _passed(happened: WhatHappened) -> Iterator[str]:
         # Among several that were beaten at once, naming the hardest is enough.
         by_step = {each.step: _baseline(each.name) for each in happened.passed}
         beaten = [f"{name} from step {step:,}" for step, name in by_step.items()]
-        yield f"Beats {' and '.join(beaten[-_MOST_PASSED:])}."
+        yield f"The model beats {' and '.join(beaten[-_MOST_PASSED:])}."
     elif happened.against_guess == "worse":
         yield "Worse than a uniform guess."
     elif happened.against_guess == "like it":

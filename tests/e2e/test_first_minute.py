@@ -49,21 +49,34 @@ def _open(page: Page, server, path: str = "") -> TrainPage:
     return train
 
 
-def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page, server):
+def test_it_opens_on_the_first_preset_and_its_finished_example(new_page, server):
     train = _open(new_page(), server)
     expect(train.field("preset")).to_have_value(PRESETS[FIRST_PRESET].label)
     expect(train.field("generator")).to_have_value("recall")
     assert train.status().steps == 2_000
     expect(train.part("task")).to_contain_text("Day 11 depends on days 1, 4 and 8, and on chance.")
     expect(train.part("verdict")).to_contain_text("accuracy 0.548", timeout=_PATIENCE)
-    expect(train.part("what_happened")).to_contain_text("untrained model at step 0")
+    expect(train.part("state")).to_contain_text("below: a finished example")
+    expect(train.part("what_happened")).to_contain_text("Start (key S) trains it here")
     for head in ("head 1", "head 2", "head 3"):
         expect(train.film).to_contain_text(head)
     # The days that the table reads are underlined.
     expect(train.film.locator(".decides")).to_have_count(3, timeout=_PATIENCE)
     for known in ("guessing 1.099", "best possible 0.934"):
         expect(train.film).to_contain_text(known, timeout=_PATIENCE)
-    # What is shown is the step 0 of the run that Start begins.
+    # The welcome is for a browser that has not seen a run end.
+    train.page.goto(server.url)
+    expect(train.part("welcome")).to_contain_text("New here?", timeout=_PATIENCE)
+    train.page.context.add_cookies([{"name": SEEN_END, "value": "1", "url": server.url}])
+    train.page.reload()
+    train.wait_for("idle")
+    expect(train.maps.first).to_be_visible(timeout=_PATIENCE)
+    expect(train.part("welcome")).to_have_count(0)
+
+
+def test_without_an_example_it_shows_the_step_0_of_the_run_that_start_begins(new_page, server):
+    train = _open(new_page(), server, _QUICK_HEADS)
+    expect(train.part("what_happened")).to_contain_text("untrained model at step 0")
     before = _pattern(train)
     at_start = train.figure("test loss (nats)")
     train.press("step")
@@ -73,14 +86,6 @@ def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page
     train.rewind("Home")
     expect(train.metric("test loss (nats)")).to_have_text(at_start)
     assert _pattern(train) == before
-    # The welcome is for a browser that has not seen a run end.
-    train.page.goto(server.url)
-    expect(train.part("welcome")).to_contain_text("New here?", timeout=_PATIENCE)
-    train.page.context.add_cookies([{"name": SEEN_END, "value": "1", "url": server.url}])
-    train.page.reload()
-    train.wait_for("idle")
-    expect(train.maps.first).to_be_visible(timeout=_PATIENCE)
-    expect(train.part("welcome")).to_have_count(0)
 
 
 def _pattern(train: TrainPage) -> list[str]:

@@ -33,7 +33,7 @@ def test_a_rung_is_passed_where_the_loss_stays_below_it():
     assert happened.passed == (("unigram", 30), ("order-1", 30))
     assert happened.step == 40
     words = in_words(happened, TransformerOptions())
-    assert words.startswith("Beats the best order-1 predictor from step 30.")
+    assert words.endswith(" The model beats the best order-1 predictor from step 30.")
 
 
 def test_a_baseline_itself_is_hardly_ever_said_to_beat_itself():
@@ -79,7 +79,10 @@ def test_the_floor_is_reached_within_the_error_of_the_test():
     words = _words(1.2, 0.935)
     work = "85 % of the attention is on days 1 and 4. Head 1 reads day 1 (90 %), head 2 reads day 4"
     assert work in words
-    assert words.endswith("As good as possible, within the error of this test.")
+    assert words.endswith(
+        "As good as possible, within the error of this test. "
+        "The model beats the best linear predictor from step 10."
+    )
 
 
 def test_a_share_of_nearly_all_has_no_more_digits_than_were_measured():
@@ -150,7 +153,8 @@ def test_one_head_on_the_right_days_is_not_said_to_lose_their_order():
     one = np.array([[0.5, 0.0, 0.0, 0.5]])
     words = _words(1.2, 0.96, row=one, model=TransformerOptions(heads=1))
     assert words.endswith(
-        "It attends to the right days, but does not yet combine them as well as possible."
+        "It attends to the right days, but does not yet combine them as well as possible. "
+        "The model beats the best linear predictor from step 10."
     )
 
 
@@ -198,7 +202,7 @@ def test_days_that_all_matter_are_not_counted():
 
 def test_a_model_without_attention_is_judged_by_its_loss_alone():
     words = in_words(_happened(1.2, 1.0, row=None), GRUOptions())
-    assert words == "Beats the best linear predictor from step 10."
+    assert words == "The model beats the best linear predictor from step 10."
 
 
 def test_a_run_that_has_not_begun_says_so():
