@@ -6,7 +6,7 @@
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,10 @@ from attnlab.configuration.options import quoted
 from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import (
     AbstractGenerator,
+    AbstractHiddenChain,
+    beliefs,
     continue_sequence,
+    draw_many,
     log_predictives,
     predictions_from,
     sample,
@@ -62,7 +65,8 @@ def check_process(
     and are -inf for impossible tokens. Sequences and continuations are sampled with these
     frequencies. Whether a token is in the loss mask depends only on the tokens before it,
     and all masks select equally many tokens. Predictions depend on the tokens at `true_sources`
-    alone. All vocab^length sequences are enumerated.
+    alone. The belief of a hidden chain is how often each state is drawn. All vocab^length sequences
+    are enumerated.
 
     Args:
         process: A process whose options fit this length.
@@ -79,32 +83,79 @@ def check_process(
         ValueError: If there are more than 60,000 sequences.
 
     """
+    for _, check in process_laws(
+        process, length=length, joint=joint, draws=draws, seed=seed, plain=plain
+    ):
+        check()
+
+
+def process_laws(
+    process: AbstractGenerator,
+    *,
+    length: int = 5,
+    joint: Joint | None = None,
+    draws: int = 60_000,
+    seed: int = 13,
+    plain: bool = True,
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield each law of `check_process` in words, with a function that checks it.
+
+    Later laws may have no meaning for a process that breaks an earlier one.
+    """
     own, vocab = process.own_length(), process.vocabulary.size
     length = length if own is None else own + 1
     if vocab**length > _MOST_SEQUENCES:
         raise ValueError(f"`length` is {quoted(length)}: too many sequences. Choose fewer tokens.")
-    _check_record(process)
+    yield "the options survive JSON", lambda: _check_record(process)
     sequences = np.indices((vocab,) * length).reshape(length, -1).T
     log_probs, mask, sources = jax.tree.map(np.asarray, _statements(process, sequences))
     table = log_probs.astype(np.float64).reshape((vocab,) * length + (length, vocab))
     law = _law_of(table)
-    _check_sees_the_past_alone(table, law)
-    _close(law.sum(), 1, "sequences do not sum to 1")
+    yield (
+        "predictions depend on earlier tokens alone",
+        lambda: _check_sees_the_past_alone(table, law),
+    )
+    yield (
+        "the probabilities of all sequences sum to 1",
+        lambda: _close(law.sum(), 1, "sequences do not sum to 1"),
+    )
     if joint is not None:
-        oracle = joint(length)
+        oracle, stated = joint(length), law
         # Each factor has a float32 rounding error of its logarithm.
-        _close(law, oracle, "sequences differ from the oracle", rtol=5e-6 * length, atol=1e-9)
+        rounding = {"rtol": 5e-6 * length, "atol": 1e-9}
+        yield (
+            "sequences have the probabilities of the oracle",
+            lambda: _close(stated, oracle, "sequences differ from the oracle", **rounding),
+        )
         law = oracle
-    _check_predictions(table, law)
+    yield (
+        "predictions are distributions, and -inf for impossible tokens",
+        lambda: _check_predictions(table, law),
+    )
     if plain:
-        _check_compiled(process, table, law)
-    _check_draws(process, law, draws, seed)
+        yield (
+            "predictions are equal with and without compilation",
+            lambda: _check_compiled(process, table, law),
+        )
+    yield (
+        "sequences and continuations are drawn as often as predicted",
+        lambda: _check_draws(process, law, draws, seed),
+    )
+    if isinstance(process, AbstractHiddenChain):
+        yield (
+            "beliefs are the distribution of the drawn hidden states",
+            lambda: _check_beliefs(process, length, draws, seed),
+        )
     if mask is not None:
-        _check_loss_mask(mask.reshape(*law.shape, length), law)
+        yield (
+            "the loss mask depends on earlier tokens alone",
+            lambda: _check_loss_mask(mask.reshape(*law.shape, length), law),
+        )
     if sources is not None:
         in_loss = np.ones(sequences.shape, bool) if mask is None else mask
         possible, rows = law.ravel() > 0, table.reshape(-1, length, vocab)
-        _check_sources(*(part[possible] for part in (sequences, rows, sources, in_loss)))
+        parts = [part[possible] for part in (sequences, rows, sources, in_loss)]
+        yield "predictions depend on the true sources alone", lambda: _check_sources(*parts)
 
 
 @fixed_numerics()
@@ -248,6 +299,27 @@ def _check_draws(process: AbstractGenerator, law: np.ndarray, draws: int, seed: 
         process, jnp.array(begun), key=jr.key(seed), size=draws, days=law.ndim - seen
     )
     _check_frequencies(np.asarray(after), law[begun] / law[begun].sum(), "continuations")
+
+
+def _check_beliefs(process: AbstractGenerator, length: int, draws: int, seed: int) -> None:
+    tokens, states = draw_many(process, key=jr.key(seed), size=draws, length=length)
+    after = np.exp(np.asarray(_beliefs_of(process, tokens), dtype=np.float64))
+    drawn = np.asarray(states)[..., None] == np.arange(len(process.hidden_states))
+    # After each last token: a belief may be right on average and wrong after some pasts.
+    last = np.asarray(tokens)[..., None] == np.arange(process.vocabulary.size)
+    difference = np.einsum("stv,sth->tvh", last, drawn - after)
+    variance = np.einsum("stv,sth->tvh", last, after * (1 - after))
+    _require(
+        (np.abs(difference) <= _SIGMAS * np.sqrt(variance) + 1).all(),
+        "hidden states are not drawn as often as the beliefs say",
+    )
+
+
+@fixed_numerics()
+@partial(jax.jit, static_argnames="process")
+def _beliefs_of(process, sequences):
+    """Return the belief after each token of each sequence."""
+    return jax.vmap(lambda tokens: beliefs(process, tokens)[1:])(sequences)
 
 
 def _check_frequencies(tokens: np.ndarray, law: np.ndarray, what: str) -> None:

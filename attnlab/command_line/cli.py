@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from attnlab import __version__
+from attnlab.command_line.check_command import add_check, run_check
 from attnlab.command_line.export_command import add_export, run_export
 from attnlab.command_line.many_runs import add_compare, run_compare
 from attnlab.command_line.measure_command import (
@@ -90,6 +91,7 @@ _COMMANDS = {
     "app": (_add_app, _run_app),
     "sample": (add_sample, run_sample),
     "optimum": (add_optimum, run_optimum),
+    "check": (add_check, run_check),
     "train": (add_train, run_train),
     "measure": (add_measure, run_measure),
     "probe": (add_probe, run_probe),

@@ -1,6 +1,7 @@
 """The commands `sample` and `optimum`: sequences of a process, and its best predictions."""
 
 import argparse
+import csv
 import dataclasses
 import sys
 from typing import Any
@@ -14,6 +15,7 @@ from attnlab.configuration.options import default_of, options_of
 from attnlab.configuration.records import to_record
 from attnlab.generators import PROCESSES, AbstractGenerator, AbstractHiddenChain, sample
 from attnlab.optimum import baselines_of, dependence, entropy_rate, optimum
+from attnlab.optimum.exact_table import exact_table
 from attnlab.runs.option_texts import read_generator
 from attnlab.training.experiment import Experiment
 
@@ -42,6 +44,11 @@ def add_optimum(commands: argparse._SubParsersAction) -> None:
     )
     best.add_argument("generator", metavar="PROCESS", help=f"one of {', '.join(PROCESSES)}")
     best.add_argument("--length", help="number of visible positions; the next token is predicted")
+    best.add_argument(
+        "--csv",
+        action="store_true",
+        help="print every possible past with its probability, belief and next tokens, as CSV",
+    )
     best.add_argument("--json", action="store_true", help="print one JSON object")
     best.add_options(PROCESSES.values())
 
@@ -77,6 +84,9 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Print accuracy and loss of the best predictor and of the baselines."""
     generator, length = _process(parsed)
     progress.words = "while computing the optimum"
+    if parsed["csv"]:
+        _print_table(generator, length)
+        return 0
     print("Computing the optimum …", file=sys.stderr)
     found = optimum(generator, length)
     print("Computing the baselines …", file=sys.stderr)
@@ -111,6 +121,17 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     if rate is not None:
         print(f"entropy rate from {rate.low:.4f} to {rate.high:.4f} nats per token")
     return 0
+
+
+def _print_table(generator: AbstractGenerator, length: int) -> None:
+    """Print the exact table of a process as CSV."""
+    symbols, states = generator.vocabulary.symbols, generator.hidden_states
+    out = csv.writer(sys.stdout)
+    beliefs = (f"belief in {name}" for name in states)
+    out.writerow(["past", "probability", *beliefs, *(f"next {symbol}" for symbol in symbols)])
+    for past in exact_table(generator, length):
+        numbers = (past.probability, *past.belief, *past.next_probs)
+        out.writerow([generator.vocabulary.render(past.tokens), *(f"{x:.6g}" for x in numbers)])
 
 
 def _show_estimate(value: float, stderr: float, *, bounded: bool) -> str:

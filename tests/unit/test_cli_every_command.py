@@ -20,12 +20,12 @@ from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = (
-    ("sample",), ("optimum",), ("train",), ("compare",), ("reproduce",), ("runs", "list"),
-    ("runs", "show"), ("runs", "delete"), ("runs", "restore"), ("runs", "export"),
+    ("sample",), ("optimum",), ("check",), ("train",), ("compare",), ("reproduce",),
+    ("runs", "list"), ("runs", "show"), ("runs", "delete"), ("runs", "restore"), ("runs", "export"),
     ("runs", "import"), ("runs", "empty-bin"),
 )  # fmt: skip
 POSITIONAL = {
-    "sample": ("markov",), "optimum": ("markov",), "show": ("1",), "delete": ("1",),
+    "sample": ("markov",), "optimum": ("markov",), "check": ("markov",), "show": ("1",), "delete": ("1",),
     "restore": ("1",), "export": ("file",), "import": ("file",),
 }  # fmt: skip
 SMALL = ("--length", "3", "--steps", "2", "--train-size", "100", "--test-size", "100")
@@ -35,6 +35,9 @@ CALLS = (
     *(("sample", name, "--size", "1") for name in ("markov", "cards")),
     ("sample", "markov", "--json"),
     ("optimum", "markov", "--length", "2"),
+    ("optimum", "markov", "--length", "2", "--csv"),
+    ("check", "markov", "--length", "2"),
+    ("check", "markov", "--length", "2", "--json"),
     ("optimum", "cards", "--hand", "2", "--json"),
     ("train", "--list-presets"),
     ("train", "--model", "linear", "--json", *SMALL),

@@ -1,0 +1,254 @@
+"""The command `check`: whether a process obeys its laws, and whether sequences follow its law."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attnlab.command_line.output import file_error, print_json
+from attnlab.command_line.parser import CommandProgress, whole_number
+from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.options import AttnlabError, OptionError
+from attnlab.configuration.records import to_record
+from attnlab.generators import (
+    GENERATORS,
+    PROCESSES,
+    TASKS,
+    AbstractGenerator,
+    AbstractHiddenChain,
+)
+from attnlab.optimum.conformity import Conformity, ContextTest, conformity
+from attnlab.optimum.exact_table import certain_after
+from attnlab.registering import import_file
+from attnlab.runs.option_texts import read_generator
+from attnlab.testing import process_laws
+
+_LEVEL = 0.01
+_USUAL_LENGTH = 5
+_MOST_BYTES = 50_000_000
+
+
+def add_check(commands: argparse._SubParsersAction) -> None:
+    """Add the command `check`."""
+    checking = commands.add_parser(
+        "check",
+        add_help=False,
+        help="check the laws of a process, or sequences of your own against its exact law",
+    )
+    checking.add_argument(
+        "generator",
+        metavar="PROCESS",
+        help="a process, or a Python file that registers processes: all of them are checked",
+    )
+    checking.add_argument(
+        "--samples",
+        metavar="FILE",
+        help="test these sequences, one a line from its first token; - reads standard input",
+    )
+    checking.add_argument("--length", help=f"tokens of a sequence (default {_USUAL_LENGTH})")
+    checking.add_argument("--json", action="store_true", help="print one JSON object")
+    checking.add_options(PROCESSES.values())
+
+
+def run_check(parsed: dict[str, Any], progress: CommandProgress) -> int:
+    """Print which laws hold, or what deviates; return 1 if something does."""
+    name, processes = parsed["generator"], []
+    if name.endswith(".py"):
+        before = set(PROCESSES)
+        import_file(name)
+        # A process that fails in `read_generator` is named there.
+        added = [each for each in (*GENERATORS.added(), *TASKS.added()) if each.name not in before]
+        if not added:
+            problem, remedy = "it registers no process", "Decorate the class with `@register`"
+            raise OptionError("process", name, problem, remedy)
+        processes = [read_generator(each.name, parsed) for each in added]
+    else:
+        processes = [read_generator(name, parsed)]
+    if "samples" in parsed:
+        if len(processes) > 1:
+            problem, remedy = "it registers several processes", "Name one, with `--module FILE`"
+            raise OptionError("process", name, problem, remedy)
+        return _check_samples(processes[0], parsed, progress)
+    results = [_check_laws(each, parsed, progress) for each in processes]
+    if parsed["json"]:
+        print_json({"processes": results})
+    return int(any(law["problem"] for result in results for law in result["laws"]))
+
+
+def _check_laws(
+    process: AbstractGenerator, parsed: dict[str, Any], progress: CommandProgress
+) -> dict[str, Any]:
+    progress.words = f"while checking {process.name}"
+    length = whole_number("length", parsed.get("length", str(_USUAL_LENGTH)), 2, 15)
+    process = process.at_length(length)
+    is_shown, laws = not parsed["json"], []
+    if is_shown:
+        print(f"{process.name}: all sequences of {process.own_length() or length} tokens")
+    for law, problem in _laws(process, length):
+        laws.append({"law": law, "problem": problem})
+        if is_shown:
+            print(f"  ✗ {law}: {problem}" if problem else f"  ✓ {law}", flush=True)
+    result = {"generator": to_record(process), "length": length, "laws": laws}
+    if isinstance(process, AbstractHiddenChain) and not any(law["problem"] for law in laws):
+        result["certain_after"] = certain_after(process, length)
+        if is_shown:
+            print(f"  {_visibility(result['certain_after'])}")
+    return result
+
+
+def _laws(process: AbstractGenerator, length: int) -> Iterator[tuple[str, str]]:
+    """Yield each law with what is wrong, in one line, or ""."""
+    laws = process_laws(process, length=length)
+    while True:
+        law = "its probabilities can be computed"
+        try:
+            law, check = next(laws)
+            check()
+        except StopIteration:
+            return
+        except AttnlabError:
+            raise
+        except ValueError as error:
+            if "too many sequences" in str(error):
+                raise
+            yield law, _in_a_line(error)
+        # The code of a user can raise any exception, and an `AssertionError` says what is wrong.
+        except Exception as error:
+            yield law, _in_a_line(error)
+        else:
+            yield law, ""
+
+
+def _in_a_line(error: Exception) -> str:
+    """Return the message of an exception: of one by NumPy, also where the first numbers differ."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith(("Not equal to", "Arrays are not"))]
+    places = [line for line in lines if line.startswith(("Mismatched", "Max absolute", "["))]
+    kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+    return kind + ("; ".join([*lines[:1], *places[:3]]) or "no message")
+
+
+def _visibility(shares: list[float]) -> str:
+    if max(shares) == 0:
+        return f"The hidden state is never certain after up to {len(shares) - 1} tokens."
+    visible = next((seen for seen, share in enumerate(shares) if share > 1 - 1e-6), None)
+    if visible is not None:
+        after = _tokens_in_words(visible)
+        return f"The hidden state is always certain after {after}, so it is not hidden."
+    first = next(seen for seen, share in enumerate(shares) if share > 0)
+    return (
+        f"The hidden state can be certain after {_tokens_in_words(first)}, and is so in "
+        f"{show_percent(shares[-1])} of all cases after {len(shares) - 1}."
+    )
+
+
+def _check_samples(
+    process: AbstractGenerator, parsed: dict[str, Any], progress: CommandProgress
+) -> int:
+    sequences = _read(parsed["samples"], process)
+    own = process.own_length()
+    if own is None:
+        process = process.at_length(max(max(map(len, sequences)) - 1, 1))
+    else:
+        for number, each in enumerate(sequences, 1):
+            if len(each) != own + 1:
+                problem = f"sequence {number} has {len(each)} tokens, not {own + 1}"
+                raise OptionError("samples", parsed["samples"], problem, "Give whole sequences")
+    progress.words = "while testing the sequences"
+    found = conformity(process, sequences)
+    deviating = found.first_deviation(_LEVEL)
+    if parsed["json"]:
+        print_json(_record(process, found))
+    else:
+        for line in _report(process, found, deviating, sequences):
+            print(line)
+    return int(found.impossible is not None or deviating is not None)
+
+
+def _report(
+    process: AbstractGenerator,
+    found: Conformity,
+    deviating: ContextTest | None,
+    sequences: list[tuple[int, ...]],
+) -> Iterator[str]:
+    render = process.vocabulary.render
+    yield f"{found.sequences:,} sequences of {process.name}, {found.tokens:,} tokens"
+    if found.impossible is not None:
+        number, place = found.impossible
+        before = process.vocabulary.shorten(sequences[number][:place]) or "the start"
+        token = render(sequences[number][place : place + 1])
+        yield f"Impossible: sequence {number + 1} has {token} after {before}."
+        return
+    for test in found.tests:
+        mark = "✗" if test.adjusted < _LEVEL else "✓"
+        yield (
+            f"  {mark} after {_tokens_in_words(test.order)}: χ² {test.statistic:.1f} with "
+            f"{test.degrees} degrees of freedom, p {_show_p(test.p_value)}"
+        )
+    if deviating is None or deviating.deviation is None:
+        yield f"No deviation at the level {_LEVEL:.0%}, for all tests together."
+        return
+    far = deviating.deviation
+    context = f"After {render(far.context)}" if far.context else "In all places"
+    yield (
+        f"{context} you have {render([far.token])} in {far.observed:.1%}, the law says "
+        f"{far.expected:.1%} ({far.visits:,} places, {far.errors:.1f} standard errors)."
+    )
+
+
+def _tokens_in_words(count: int) -> str:
+    return f"{count} token{'s' * (count != 1)}"
+
+
+def _show_p(p_value: float) -> str:
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
+
+
+def _record(process: AbstractGenerator, found: Conformity) -> dict[str, Any]:
+    tests = [
+        test._asdict() | {"deviation": test.deviation and test.deviation._asdict()}
+        for test in found.tests
+    ]
+    return {"generator": to_record(process), **found._asdict(), "tests": tests}
+
+
+def _read(file: str, process: AbstractGenerator) -> list[tuple[int, ...]]:
+    """Read sequences, one a line: symbols, or numbers from 0 if these are no symbols."""
+    try:
+        # A byte-order mark is no token.
+        if file == "-":
+            text = sys.stdin.read(_MOST_BYTES + 1).removeprefix("\ufeff")
+        else:
+            with Path(file).open(encoding="utf-8-sig") as opened:
+                text = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise file_error("samples", file, error) from None
+    except UnicodeDecodeError:
+        problem = "not a text in UTF-8"
+        raise OptionError("samples", file, problem, "Save the sequences as text") from None
+    if len(text) > _MOST_BYTES:
+        raise OptionError("samples", file, "more than 50 MB", "Give fewer sequences")
+    sequences = []
+    for number, line in enumerate(text.splitlines(), 1):
+        # `attnlab sample` marks the token to predict.
+        line = line.replace("→", " ")
+        if line.strip():
+            sequences.append(_tokens(line, number, file, process))
+    if not sequences:
+        raise OptionError("samples", file, "no sequences", "Write one a line")
+    return sequences
+
+
+def _tokens(line: str, number: int, file: str, process: AbstractGenerator) -> tuple[int, ...]:
+    try:
+        return process.vocabulary.parse(line)
+    except ValueError as error:
+        words = line.replace(",", " ").split()
+        if all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
+            tokens = tuple(map(int, words))
+            if max(tokens) < process.vocabulary.size:
+                return tokens
+        problem = f"line {number}: {str(error).split(': ', 1)[-1]}"
+        remedy = f"Or write numbers from 0 to {process.vocabulary.size - 1}"
+        raise OptionError("samples", file, problem.rstrip("."), remedy) from None

@@ -1,0 +1,205 @@
+"""Whether sequences from elsewhere follow the exact law of a process."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum.sequences import predictives
+
+# The longest contexts, and the visits that a context needs to be tested by itself.
+_LONGEST, _VISITS = 6, 25
+# A token expected more rarely than this in a context is tested together with the others like it.
+_EXPECTED = 5.0
+# The predictions of all sequences: a quarter of a gigabyte.
+_MOST_NUMBERS = 35_000_000
+# Shares of the largest eigenvalue below this are rounding.
+_ROUNDED = 1e-9
+
+
+class Deviation(NamedTuple):
+    """The token that occurs too often or too rarely after a context, by the most errors.
+
+    `observed` is its share after the `context`, which occurs `visits` times, and `expected` the
+    mean of its exact probabilities there. `errors` is the difference in standard errors.
+    """
+
+    context: tuple[int, ...]
+    token: int
+    visits: int
+    observed: float
+    expected: float
+    errors: float
+
+
+class ContextTest(NamedTuple):
+    """A test of the tokens after all contexts of `order` tokens.
+
+    Under the law, `statistic` has a χ² distribution with so many `degrees` of freedom, and is that
+    large with probability `p_value`, or `adjusted` for all orders (Holm).
+    """
+
+    order: int
+    statistic: float
+    degrees: int
+    p_value: float
+    adjusted: float
+    deviation: Deviation | None
+
+
+class Conformity(NamedTuple):
+    """What sequences say about the law: a test per order of contexts.
+
+    `impossible` is the place of the first token that the law rules out: sequence and position, from
+    0. The other tokens are not tested then.
+    """
+
+    sequences: int
+    tokens: int
+    tests: tuple[ContextTest, ...] = ()
+    impossible: tuple[int, int] | None = None
+
+    def first_deviation(self, level: float = 0.01) -> ContextTest | None:
+        """Return the test of the shortest contexts that rejects the law, for all tests together."""
+        return next((test for test in self.tests if test.adjusted < level), None)
+
+
+def conformity(process: AbstractGenerator, sequences: Sequence[Sequence[int]]) -> Conformity:
+    """Test whether sequences from the start of a process follow its law.
+
+    For each context c of the last k tokens, the counts of the next token are compared with the sum
+    of its exact probabilities given *all* tokens before it. The differences D are sums of a
+    martingale with the covariance V = Σ diag(p) − p pᵀ, so that Σ Dᵀ V⁺ D over the contexts is
+    asymptotically χ², also within one long sequence, where the contexts overlap. To first order it
+    is the likelihood ratio of a free next-token law per context against the exact one. Orders are
+    tested while an average context is visited 25 times, up to six; rarer contexts and tokens are
+    pooled.
+
+    Args:
+        process: The process, at the length of the sequences if it depends on it.
+        sequences: Tokens of each sequence, from its first one.
+
+    Raises:
+        OptionError: If there are no tokens, or more than fit into memory.
+
+    References:
+        Billingsley (1961), "Statistical methods in Markov chains", on χ² statistics of dependent
+        counts. Holm (1979), "A simple sequentially rejective multiple test procedure".
+    """
+    lengths = np.array([len(each) for each in sequences])
+    size, vocab = int(lengths.sum()), process.vocabulary.size
+    if not size:
+        raise OptionError("samples", size, "there are no tokens", "Give at least one sequence")
+    if lengths.size * (lengths.max() + 1) * vocab > _MOST_NUMBERS:
+        problem = "the exact predictions of so many tokens do not fit into memory"
+        raise OptionError("samples", size, problem, "Give fewer or shorter sequences")
+    tokens = np.zeros((lengths.size, lengths.max()), int)
+    is_token = np.arange(lengths.max()) < lengths[:, None]
+    tokens[is_token] = np.concatenate([np.asarray(each, int) for each in sequences])
+    probs = predictives(process, tokens)[:, :-1]
+    chosen = np.take_along_axis(probs, tokens[..., None], axis=2)[..., 0]
+    # Predictions after an impossible token may be NaN.
+    wrong = np.argwhere(is_token & ~(chosen > 0))
+    if wrong.size:
+        sequence, position = map(int, wrong[0])
+        return Conformity(lengths.size, size, impossible=(sequence, position))
+    # Float32 sums differ from 1, and covariances would have full rank.
+    probs /= np.where(is_token, probs.sum(axis=2), 1)[..., None]
+    tests = list(_tests(tokens, probs, is_token))
+    return Conformity(lengths.size, size, tuple(_adjusted(tests)))
+
+
+def _tests(
+    tokens: Int[np.ndarray, "sequences length"],
+    probs: Float[np.ndarray, "sequences length vocab"],
+    is_token: Bool[np.ndarray, "sequences length"],
+) -> Iterator[ContextTest]:
+    from scipy.special import chdtrc
+
+    vocab = probs.shape[2]
+    code = np.zeros_like(tokens)
+    for order in range(min(_LONGEST, tokens.shape[1] - 1) + 1):
+        counted = is_token.copy()
+        counted[:, :order] = False
+        if counted.sum() < _VISITS * vocab**order:
+            return
+        statistic, degrees, worst = 0.0, 0, None
+        for context, difference, expected, covariance, visits in _contexts(
+            code[counted], tokens[counted], probs[counted]
+        ):
+            change, freedom = _chi_squared(difference, expected, covariance)
+            statistic, degrees = statistic + change, degrees + freedom
+            error = np.sqrt(np.diag(covariance))
+            far = np.abs(difference) / np.where(error > 0, error, np.inf)
+            token = int(far.argmax())
+            if context is not None and (worst is None or far[token] > worst.errors):
+                share = expected[token] / visits
+                seen = share + difference[token] / visits
+                before = _digits(context, vocab, order)
+                numbers = float(seen), float(share), float(far[token])
+                worst = Deviation(before, token, int(visits), *numbers)
+        if degrees:
+            p_value = float(chdtrc(degrees, statistic))
+            yield ContextTest(order, statistic, degrees, p_value, p_value, worst)
+        # The context of the next order, with the oldest token as the leading digit.
+        before = np.zeros_like(tokens)
+        before[:, 1:] = tokens[:, :-1]
+        for back in range(1, order + 1):
+            before[:, back + 1 :] += tokens[:, : -back - 1] * vocab**back
+        code = before
+
+
+def _contexts(
+    code: Int[np.ndarray, " counted"],
+    tokens: Int[np.ndarray, " counted"],
+    probs: Float[np.ndarray, "counted vocab"],
+):
+    """Yield each context with its differences, expected counts, covariance and visits.
+
+    The contexts with few visits come last and together, with None for the context.
+    """
+    vocab = probs.shape[1]
+    contexts, place, visits = np.unique(code, return_inverse=True, return_counts=True)
+    counts, expected = np.zeros((2, len(contexts), vocab))
+    np.add.at(counts, (place, tokens), 1)
+    np.add.at(expected, place, probs)
+    squares = np.zeros((len(contexts), vocab, vocab))
+    np.add.at(squares, place, probs[:, :, None] * probs[:, None])
+    rare = visits < _VISITS
+    groups = [([one], int(contexts[one])) for one in np.flatnonzero(~rare)]
+    for rows, context in [*groups, *[(np.flatnonzero(rare), None)] * bool(rare.any())]:
+        total = expected[rows].sum(axis=0)
+        covariance = np.diag(total) - squares[rows].sum(axis=0)
+        yield context, counts[rows].sum(axis=0) - total, total, covariance, visits[rows].sum()
+
+
+def _chi_squared(
+    difference: Float[np.ndarray, " vocab"],
+    expected: Float[np.ndarray, " vocab"],
+    covariance: Float[np.ndarray, "vocab vocab"],
+) -> tuple[float, int]:
+    """Return Dᵀ V⁺ D and the rank of V; tokens that are expected rarely are one."""
+    rare = expected < _EXPECTED
+    pool = np.concatenate([np.eye(len(expected))[~rare], rare[None].astype(float)])
+    difference, covariance = pool @ difference, pool @ covariance @ pool.T
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > max(_ROUNDED * values.max(initial=0), _ROUNDED)
+    along = vectors[:, kept].T @ difference
+    return float((along**2 / values[kept]).sum()), int(kept.sum())
+
+
+def _adjusted(tests: list[ContextTest]) -> Iterator[ContextTest]:
+    """Return the tests with p-values that hold for all of them together."""
+    order = np.argsort([test.p_value for test in tests])
+    least, found = 0.0, np.ones(len(tests))
+    for done, place in enumerate(order):
+        least = max(least, min(1.0, (len(tests) - done) * tests[place].p_value))
+        found[place] = least
+    return (test._replace(adjusted=float(p)) for test, p in zip(tests, found, strict=True))
+
+
+def _digits(code: int, vocab: int, order: int) -> tuple[int, ...]:
+    return tuple(code // vocab**place % vocab for place in reversed(range(order)))

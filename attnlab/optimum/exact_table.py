@@ -1,0 +1,65 @@
+"""The exact law of a process as a table: every possible past with what follows from it."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from attnlab.configuration.numerics import fixed_numerics
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum.levels import advance_beliefs, first_belief
+from attnlab.optimum.sequences import MOST_SEQUENCES
+
+# A belief is certain if the rest has less than this, which is more than rounding.
+_CERTAIN = 1e-5
+
+
+class Past(NamedTuple):
+    """A possible beginning of a sequence, and what the process does after it.
+
+    `belief` is p(hidden state | past), empty for a process without hidden states, and `next_probs`
+    is p(next token | past).
+    """
+
+    tokens: tuple[int, ...]
+    probability: float
+    belief: Float[np.ndarray, " states"]
+    next_probs: Float[np.ndarray, " vocab"]
+
+
+@fixed_numerics()
+def exact_table(process: AbstractGenerator, length: int) -> Iterator[Past]:
+    """Yield all possible pasts of 0 to `length` tokens, the shortest first, then in order.
+
+    Raises:
+        OptionError: If there are more than 60,000 sequences of this length.
+    """
+    vocab = process.vocabulary.size
+    if vocab**length > MOST_SEQUENCES:
+        problem = f"{vocab}^{length} pasts are more than the {MOST_SEQUENCES:,} of a table"
+        raise OptionError("length", length, problem, "Choose a smaller length")
+    beliefs, probability = first_belief(process), np.ones(1)
+    for seen in range(length + 1):
+        next_probs, after = advance_beliefs(process, beliefs)
+        states = np.empty((len(probability), 0))
+        if process.hidden_states:
+            states = np.exp(np.asarray(jax.tree.leaves(beliefs)[0], dtype=np.float64))
+        for place in np.flatnonzero(probability > 0):
+            tokens = tuple(int(place) // vocab**back % vocab for back in reversed(range(seen)))
+            yield Past(tokens, float(probability[place]), states[place], next_probs[place])
+        beliefs, probability = after, (probability[:, None] * next_probs).ravel()
+
+
+def certain_after(process: AbstractGenerator, length: int) -> list[float]:
+    """Return the probability that 0, 1, … `length` tokens determine one of several hidden states.
+
+    A state that is certain after the first token is not hidden from a model.
+    """
+    found = [0.0] * (length + 1)
+    for past in exact_table(process, length):
+        if past.belief.max() > 1 - _CERTAIN:
+            found[len(past.tokens)] += past.probability
+    return found
