@@ -76,8 +76,11 @@ class Cards(AbstractTask):
         )
 
     def rule_in_words(self, length: int) -> str:
-        first = "suit by suit" if self.order == "suit then rank" else "the lowest rank first"
-        return f"Write the {self.hand} cards of the hand in order, {first}."
+        suits = " ".join(suit for suit, _ in SUITS[: self.suits])
+        by_suit = self.order == "suit then rank"
+        first = "suit by suit" if by_suit else "the lowest rank first"
+        tie = "" if self.suits == 1 else f" ({suits})" if by_suit else f", then by suit ({suits})"
+        return f"Write the {self.hand} cards of the hand in order, {first}{tie}."
 
     @property
     def spelling(self) -> str:

@@ -73,9 +73,9 @@ def essential_parts_in_words(whole: Estimate, patterns: Estimate, mlp: Estimate)
     looks = "need not" if patterns.value >= enough else "must"
     needs = "hardly needs" if mlp.value >= enough else "needs"
     return (
-        f"With its average attention in all sequences, the model {_reaches(patterns, enough)}: "
-        f"where it looks {looks} depend on the tokens. With the average output of its MLP, it "
-        f"{_reaches(mlp, enough)}: it {needs} the MLP."
+        f"With the average pattern in place of its own, the model {_reaches(patterns, enough)}: "
+        f"where it looks {looks} depend on the tokens. With the average output in place of its "
+        f"MLP, it {_reaches(mlp, enough)}: it {needs} the MLP."
     )
 
 
@@ -84,4 +84,4 @@ def _reaches(share: Estimate, enough: float) -> str:
     if share.value <= 2 * share.stderr:
         return "is no better than a guess"
     percent = show_measured(100 * share.value, 100 * share.stderr, most_places=1)
-    return f"{'still learns' if share.value >= enough else 'learns only'} {percent} %"
+    return f"{'still reaches' if share.value >= enough else 'reaches only'} {percent} %"

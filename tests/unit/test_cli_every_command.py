@@ -25,8 +25,8 @@ COMMANDS = (
     ("runs", "import"), ("runs", "empty-bin"),
 )  # fmt: skip
 POSITIONAL = {
-    "sample": ("markov",), "optimum": ("markov",), "check": ("markov",), "show": ("1",), "delete": ("1",),
-    "restore": ("1",), "export": ("file",), "import": ("file",),
+    "sample": ("markov",), "optimum": ("markov",), "check": ("markov",), "show": ("1",),
+    "delete": ("1",), "restore": ("1",), "export": ("file",), "import": ("file",),
 }  # fmt: skip
 SMALL = ("--length", "3", "--steps", "2", "--train-size", "100", "--test-size", "100")
 CALLS = (

@@ -95,10 +95,10 @@ def _words(whole, patterns, mlp):
 
 def test_the_words_say_which_part_is_needed():
     words = _words(0.97, 0.96, -0.2)
-    assert "still learns 96.0 ± 1.2 %: where it looks need not depend on the tokens." in words
+    assert "still reaches 96.0 ± 1.2 %: where it looks need not depend on the tokens." in words
     assert "MLP, it is no better than a guess: it needs the MLP." in words
     words = _words(0.97, 0.31, 0.9)
-    assert "the model learns only 31.0 ± 1.2 %: where it looks must depend on the tokens." in words
-    assert "MLP, it still learns 90.0 ± 1.2 %: it hardly needs the MLP." in words
+    assert "the model reaches only 31.0 ± 1.2 %: where it looks must depend on the tokens." in words
+    assert "MLP, it still reaches 90.0 ± 1.2 %: it hardly needs the MLP." in words
     # Within two errors of a guess.
     assert "the model is no better than a guess" in _words(0.97, 0.023, 0.5)

@@ -281,8 +281,8 @@ def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> No
     last = min(first + ROWS_ON_PAGE, count)
     shown = f"Run {last:,}" if last == first + 1 else f"Runs {first + 1:,} to {last:,}"
     st.caption(
-        f"{shown} of {count:,}. Select rows to open, compare or export them. Point at a heading to "
-        "read what it means."
+        f"{shown} of {count:,}. Select one run to open or export it, or several to compare them. "
+        "Point at a heading to read what it means."
     )
 
 

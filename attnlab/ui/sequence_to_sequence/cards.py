@@ -69,7 +69,7 @@ def _laid(hand: Hand) -> str:
         kind = "wrong" if symbol != right else ""
         if index == len(hand.laid) < len(hand.right):
             kind = f"{kind} last".strip()
-        cards.append(_card(symbol, kind=kind, note=f"not {right}" if symbol != right else ""))
+        cards.append(_card(symbol, kind=kind, note=f"✓ {right}" if symbol != right else ""))
     return "".join(cards)
 
 

@@ -125,8 +125,7 @@ def draw_prospect(form: Experiment | OptionError, *, is_other: bool, is_started:
             st.caption(":material/hourglass_top: Computing what can be learned …")
             return
         accuracy = known_text(verdict.best, "accuracy") + " (estimated)" * (not verdict.best.exact)
-        # Beside the accuracy of the run the word is not repeated.
-        best = f"best possible {accuracy}" if is_started else f"Best possible accuracy {accuracy}"
+        best = f"Best possible accuracy {accuracy}"
         if is_other:
             best = f"New settings: best possible accuracy {accuracy}"
         # Badges in a caption are too pale to read.

@@ -16,21 +16,35 @@ ATTENTION, BELIEFS, ALGORITHM = "attention", "beliefs", "algorithm"
 
 
 class Tab(NamedTuple):
-    """A tab: its title, the processes that it is about, and what the others lack.
+    """A tab: its title and question, the processes that it is about, and what the others lack.
 
     `lacks` is the end of a sentence about such a process.
     """
 
     title: str
+    question: str
     applies: Callable[[AbstractGenerator], bool] = lambda process: True
     lacks: str = ""
 
 
 TABS: Mapping[str, Tab] = MappingProxyType(
     {
-        ATTENTION: Tab("Where it looks"),
-        BELIEFS: Tab("What it believes", has_beliefs, "has no hidden states"),
-        ALGORITHM: Tab("Which algorithm", has_references, "has the same rule in all sequences"),
+        ATTENTION: Tab(
+            "Where it looks", "Where does the model look, and what does its prediction depend on?"
+        ),
+        BELIEFS: Tab(
+            "What it believes",
+            "Does the model represent the belief, how likely each hidden state is after the tokens "
+            "so far?",
+            has_beliefs,
+            "has no hidden states",
+        ),
+        ALGORITHM: Tab(
+            "Which algorithm",
+            "By which algorithm does the model find the rule of each sequence?",
+            has_references,
+            "has the same rule in all sequences",
+        ),
     }
 )
 

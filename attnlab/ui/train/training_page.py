@@ -47,6 +47,7 @@ from attnlab.ui.train.inside import panel
 from attnlab.ui.train.measures_panel import draw_essential_parts, training_accuracy
 from attnlab.ui.train.repeat import draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs, follow_run_file
+from attnlab.ui.train.tabs import TABS, VIEW
 from attnlab.ui.train.welcome import draw_next_step, draw_welcome, follow_choice
 
 _QUESTION = "Can the model discover this rule from examples?"
@@ -108,7 +109,8 @@ def draw_bench(
         if isinstance(form, Experiment) and not (snapshot.active or looks_inside):
             asked = form
         with st.container(key="task"):
-            st.markdown(f"{asked.generator.rule_in_words(asked.length)} **{_QUESTION}**")
+            question = TABS[st.session_state[VIEW]].question if looks_inside else _QUESTION
+            st.markdown(f"{asked.generator.rule_in_words(asked.length)} **{question}**")
         if draw_first is not None:
             draw_first(bench)
         _draw_live(bench, looks_inside=looks_inside)
