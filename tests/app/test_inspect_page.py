@@ -144,6 +144,9 @@ def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
     assert not page.exception
     assert page.session_state["edited_days"] == (*tokens[:3], (tokens[3] + 1) % 3)
     assert not np.allclose(_table(page, names[1])["probability"], before)
+    page.button(key="undo_edits").click().run()
+    assert page.session_state["edited_days"] == tokens
+    assert np.allclose(_table(page, names[1])["probability"], before)
 
 
 def _example_notes(page):

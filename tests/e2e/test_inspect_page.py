@@ -135,9 +135,12 @@ def test_cells_days_and_earlier_steps_are_inspected(inspected):
     fills = "nodes => nodes.map(node => node.getAttribute('fill'))"
     before = cells.evaluate_all(fills)
     day = _part(page, "edit_day_10").get_by_role("button")
-    shown = day.inner_text()
+    shown, in_film = day.inner_text(), inspected.film.locator("[role=img]").first
+    film = in_film.get_attribute("aria-label")
     day.click()
     expect(day).not_to_have_text(shown)
+    # The film reads the changed sequence.
+    expect(in_film).not_to_have_attribute("aria-label", film)
     expect(_chart(page, "chart_next_day")).not_to_have_attribute("aria-label", prediction)
     page.wait_for_function(
         "before => JSON.stringify([...document.querySelectorAll("
@@ -156,6 +159,13 @@ def test_cells_days_and_earlier_steps_are_inspected(inspected):
     expect(day).to_have_text(shown)
     expect(_chart(page, "chart_next_day")).to_have_attribute("aria-label", prediction)
     expect(_chart(page, "chart_cells")).to_have_attribute("aria-label", pattern)
+    expect(in_film).to_have_attribute("aria-label", film)
+    expect(_part(page, "undo_edits")).to_have_count(0)
+    day.click()
+    expect(in_film).not_to_have_attribute("aria-label", film)
+    _part(page, "undo_edits").get_by_role("button").click()
+    expect(in_film).to_have_attribute("aria-label", film)
+    expect(day).to_have_text(shown)
     # An earlier step is inspected.
     error = _part(page, "surprise")
     now, words = error.inner_text(), _words(page, "chart_calibration")

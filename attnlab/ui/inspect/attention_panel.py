@@ -80,11 +80,6 @@ def _draw_sequence(run: LiveRun, snapshot: Snapshot, moment: Moment, *, at_rest:
     draw_edits(experiment, model, test, models_before(snapshot, moment))
     draw_lengths(experiment, model, test)
     draw_quality(experiment, model, test)
-    st.markdown(
-        f"**Try this.** Change a {experiment.generator.position_word} that matters, then one "
-        "that does not. Does the model's prediction change with the true one? Drag the film to "
-        "step 0 to see the same before training."
-    )
 
 
 def _draw_task(run: LiveRun, snapshot: Snapshot, moment: Moment, *, at_rest: bool) -> None:

@@ -1,19 +1,16 @@
 """The editor of the sequence that the model reads."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.options import present
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.inspect.prediction_panel import MAP_AND_BARS
-from attnlab.ui.train.inside.panel import chosen_sequence
+from attnlab.ui.train.cursor import follow_shown_step
+from attnlab.ui.train.inside.panel import EDITED, EDITED_FROM, edited_sequence
 
-_DAYS, _FROM = "edited_days", "edited_from"
 # Maximum number of positions whose buttons are shown at the same time.
 _MOST_BUTTONS = 64
 # With more positions the columns of the map are narrower than a button.
@@ -23,16 +20,14 @@ _MOST_ALIGNED = 12
 def draw_sequence(snapshot: Snapshot) -> np.ndarray:
     """Draw the editor of the sequence that the model reads; return its tokens, `(length,)`.
 
-    At first it is the sequence of the film, and again whenever another one is chosen there.
+    At first it is the sequence of the film, which follows the changes.
     """
     process = snapshot.experiment.generator
-    shown = tuple(map(int, present(snapshot.probes)[chosen_sequence(snapshot)]))
-    if st.session_state.get(_FROM) != (process, shown):
-        st.session_state[_FROM] = process, shown
-        _take(shown)
-    edited = np.array(st.session_state[_DAYS])
-    draw_days(process.vocabulary, edited, process.position_word)
-    return edited
+    tokens, is_edited = edited_sequence(snapshot)
+    draw_days(process.vocabulary, np.array(tokens), process.position_word)
+    if is_edited:
+        draw_button("Undo changes", "undo_edits", "undo", _undo)
+    return np.array(tokens)
 
 
 def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
@@ -41,8 +36,8 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
     A long sequence is split into parts, of which one is shown.
     """
     st.caption(
-        f"Click a {word} to change it ({as_text(' → '.join(vocabulary.symbols))}). The oldest is "
-        "at the left."
+        f"**Try this.** Click a {word} to change it ({as_text(' → '.join(vocabulary.symbols))}). "
+        "Does the model's prediction change with the true one?"
     )
     parts = range(0, len(tokens), _MOST_BUTTONS)
     first = parts[-1]
@@ -69,10 +64,12 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
 
 
 def _turn(day: int, token: int) -> None:
-    tokens = list(st.session_state[_DAYS])
+    tokens = list(st.session_state[EDITED])
     tokens[day] = token
-    _take(tokens)
+    st.session_state[EDITED] = tuple(tokens)
+    follow_shown_step()
 
 
-def _take(tokens: Sequence[int] | np.ndarray) -> None:
-    st.session_state[_DAYS] = tuple(int(token) for token in tokens)
+def _undo() -> None:
+    del st.session_state[EDITED_FROM]
+    follow_shown_step()

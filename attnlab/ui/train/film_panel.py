@@ -3,6 +3,7 @@
 import functools
 from typing import Any
 
+import numpy as np
 import streamlit as st
 from streamlit.components.v2 import component
 
@@ -40,20 +41,22 @@ export default function({ data, parentElement, setStateValue }) {
 }"""
 
 
-def film_of_page(snapshot: Snapshot, sequence: int, informative: tuple[int, ...]) -> dict[str, Any]:
+def film_of_page(
+    snapshot: Snapshot, sequence: tuple[int, ...], informative: tuple[int, ...]
+) -> dict[str, Any]:
     """Return the film of a run that has a model, without its loss chart.
 
     It has all frames that fit or, while the run trains, the newest one.
 
     Args:
         snapshot: The state of the run.
-        sequence: The index of the probe sequence.
+        sequence: The visible tokens.
         informative: The positions, from 1, that the prediction depends on in all sequences.
     """
     experiment, latest = snapshot.experiment, present(snapshot.latest)
-    process, tokens = experiment.generator, present(snapshot.probes)[sequence]
+    process, tokens = experiment.generator, np.array(sequence)
     newest = latest.step, present(latest.model)
-    true = figure(true_probs, process, tuple(map(int, tokens)))
+    true = figure(true_probs, process, sequence)
     best = figure(optimum, process, experiment.length)
     needs_marginals = not (newest[1].has_heads or process.prompt_length())
     marginals = figure(token_marginals, process, experiment.length) if needs_marginals else None

@@ -47,7 +47,7 @@ from attnlab.ui.train.inside import panel
 from attnlab.ui.train.measures_panel import draw_essential_parts, training_accuracy
 from attnlab.ui.train.repeat import draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs, follow_run_file
-from attnlab.ui.train.tabs import TABS, VIEW
+from attnlab.ui.train.tabs import ATTENTION, TABS, VIEW
 from attnlab.ui.train.welcome import draw_next_step, draw_welcome, follow_choice
 
 _QUESTION = "Can the model discover this rule from examples?"
@@ -207,9 +207,13 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
             if not looks_inside:
                 choice = loss_panel.draw_loss_choice(run, seen)
         past = loss_panel.runs_beside(seen.experiment)
+        process = seen.experiment.generator
         places = () if informative is None else np.flatnonzero(informative) + 1
         with building, st.spinner("Computing the film …"):
-            film = film_of_page(seen, sequence, tuple(map(int, places)))
+            tokens = tuple(map(int, present(seen.probes)[sequence]))
+            if looks_inside and st.session_state[VIEW] == ATTENTION and not process.writes_target:
+                tokens, _ = panel.edited_sequence(seen)
+            film = film_of_page(seen, tokens, tuple(map(int, places)))
             film |= subject_of_film(seen)
         with picture:
             film |= loss_panel.loss_data(seen, choice, past)

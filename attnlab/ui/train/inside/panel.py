@@ -29,6 +29,8 @@ VIEWS = MappingProxyType({ALIGNMENT: ALIGNMENT_VIEW, **MAP_VIEWS, **VALUE_VIEWS}
 
 # Key of the film's sequence.
 _FILM = "probe"
+# The user's changes of the sequence, and what they are changes of.
+EDITED, EDITED_FROM = "edited_days", "edited_from"
 # With more heads, a chip only has room for a name such as "H1".
 _NAMED_IN_FULL = 4
 # Every redraw replaces each token of each of these sequences by each other token.
@@ -42,6 +44,19 @@ def _sequence_key(process: AbstractGenerator, key: str = _FILM) -> str:
 def chosen_sequence(snapshot: Snapshot) -> int:
     """Return the index of the film's probe sequence, which is chosen above."""
     return st.session_state.get(_sequence_key(snapshot.experiment.generator), 0)
+
+
+def edited_sequence(snapshot: Snapshot) -> tuple[tuple[int, ...], bool]:
+    """Return the film's sequence with the user's changes, and whether there are any.
+
+    Another sequence of the film, or another process, has no changes yet.
+    """
+    process = snapshot.experiment.generator
+    shown = tuple(map(int, present(snapshot.probes)[chosen_sequence(snapshot)]))
+    if st.session_state.get(EDITED_FROM) != (process, shown):
+        st.session_state[EDITED_FROM] = process, shown
+        st.session_state[EDITED] = shown
+    return st.session_state[EDITED], st.session_state[EDITED] != shown
 
 
 def draw_sequence_choice(snapshot: Snapshot, key: str = _FILM, *, has_mean: bool = False) -> Any:
