@@ -7,7 +7,7 @@ async function savePicture(root, kind, name) {
     const width = frame.width + 2 * margin, height = tall - frame.top + 2 * margin
     const parts = [], escape = text => text.replace(/[&<>"]/g, sign => `&#${sign.charCodeAt(0)};`)
     const place = box => [box.left - frame.left + margin, box.top - frame.top + margin].map(Math.round)
-    const kept = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linecap", "opacity", "font-size", "font-family", "font-weight"]
+    const kept = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linecap", "stroke-linejoin", "paint-order", "opacity", "font-size", "font-family", "font-weight"]
 
     const addSvg = (node, box) => {
         const copy = node.cloneNode(true), originals = node.querySelectorAll("*")

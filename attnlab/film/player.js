@@ -349,11 +349,8 @@ function createFilm(root, report = () => {}) {
         const y = nats => bottom - (bottom - top) * (Math.min(nats, high) - low + room) / (high - low + 2 * room)
         loss.setAttribute("viewBox", `0 0 ${width} ${height}`)
         loss.setAttribute("aria-label", film.lossSays)
-        film.levels.forEach(([name, nats, text], i) => {
+        for (const [, nats] of film.levels)
             add(loss, "line", { x1: 0, x2: width, y1: y(nats), y2: y(nats), class: "level" })
-            const look = { x: width - 6, "text-anchor": "end", class: "quiet" }
-            add(loss, "text", { ...look, y: y(nats) + (i === film.levels.length - 1 ? 15 : -5) }, `${name} ${text}`)
-        })
         for (const [step, words] of film.changes ?? []) {
             const line = add(loss, "line", { x1: x(step), x2: x(step), y1: top, y2: bottom, class: "level" })
             add(line, "title", {}, words)
@@ -366,6 +363,11 @@ function createFilm(root, report = () => {}) {
                 class: thin ? "curve thin" : "curve", style: `stroke:${colour}`, "stroke-dasharray": dash ?? "none",
                 d: points.map(([step, nats], i) => `${i ? "L" : "M"}${x(step)},${y(nats)}`).join(""),
             })
+        // Over the curves, which would cross out the names.
+        film.levels.forEach(([name, nats, text], i) => {
+            const look = { x: width - 6, "text-anchor": "end", class: "quiet name" }
+            add(loss, "text", { ...look, y: y(nats) + (i === film.levels.length - 1 ? 15 : -5) }, `${name} ${text}`)
+        })
         const axis = bottom + 16
         add(loss, "line", { x1: 0, x2: width, y1: axis, y2: axis, class: "axis" })
         add(loss, "text", { x: 0, y: axis + 16, class: "quiet" }, "0")

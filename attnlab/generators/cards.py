@@ -77,10 +77,11 @@ class Cards(AbstractTask):
 
     def rule_in_words(self, length: int) -> str:
         suits = " ".join(suit for suit, _ in SUITS[: self.suits])
-        by_suit = self.order == "suit then rank"
-        first = "suit by suit" if by_suit else "the lowest rank first"
-        tie = "" if self.suits == 1 else f" ({suits})" if by_suit else f", then by suit ({suits})"
-        return f"Write the {self.hand} cards of the hand in order, {first}{tie}."
+        if self.order == "suit then rank":
+            first = f"suit by suit ({suits})"
+        else:
+            first = f"lowest rank first{f', then {suits}' if self.suits > 1 else ''}"
+        return f"Write the {self.hand} cards in order: {first}."
 
     @property
     def spelling(self) -> str:

@@ -41,8 +41,7 @@ def draw_beliefs(bench: Bench) -> None:
     """Draw what probes find, and the controls of the film's beliefs; redraw during training."""
     st.markdown(
         f"The process has {link_to('hidden state', 'hidden states')}. The {link_to('belief')} is "
-        "the distribution over them, given the tokens so far. Does a model that only learns to "
-        "predict tokens represent it?"
+        "the distribution over them, given the tokens so far."
     )
     draw_over_training(bench.run, TABS[BELIEFS], _draw, not_measured)
     if has_beliefs(bench.run.experiment.generator):

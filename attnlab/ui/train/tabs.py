@@ -29,9 +29,7 @@ class Tab(NamedTuple):
 
 TABS: Mapping[str, Tab] = MappingProxyType(
     {
-        ATTENTION: Tab(
-            "Where it looks", "Where does the model look, and what does its prediction depend on?"
-        ),
+        ATTENTION: Tab("Where it looks", "Where does the model look, and does it matter?"),
         BELIEFS: Tab(
             "What it believes",
             "Does the model represent the belief, how likely each hidden state is after the tokens "
