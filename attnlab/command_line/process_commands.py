@@ -126,7 +126,7 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
 def _print_table(generator: AbstractGenerator, length: int) -> None:
     """Print the exact table of a process as CSV."""
     symbols, states = generator.vocabulary.symbols, generator.hidden_states
-    out = csv.writer(sys.stdout)
+    out = csv.writer(sys.stdout, lineterminator="\n")
     beliefs = (f"belief in {name}" for name in states)
     out.writerow(["past", "probability", *beliefs, *(f"next {symbol}" for symbol in symbols)])
     for past in exact_table(generator, length):

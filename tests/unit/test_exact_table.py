@@ -1,13 +1,25 @@
 """The table of all pasts agrees with enumeration and with matrix products in float64."""
 
+import csv
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractHiddenChain, Even, GoldenMean, Markov, Mess3
+from attnlab.generators import (
+    PROCESSES,
+    AbstractHiddenChain,
+    Even,
+    GoldenMean,
+    Markov,
+    Mess3,
+)
 from attnlab.optimum.exact_table import certain_after, exact_table
 from tests.unit.process_cases import CASES
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 LENGTH = 3
 HIDDEN = [name for name, case in CASES.items() if isinstance(case.generator, AbstractHiddenChain)]
 
@@ -47,6 +59,26 @@ def test_where_the_hidden_state_can_be_seen():
     assert certain_after(Mess3(), 3) == [0, 0, 0, 0]
     # Only the token 0 shows that the number of ones is even, and it comes first in a third.
     assert certain_after(Even(), 1) == pytest.approx([0, 1 / 3])
+
+
+def _documented():
+    page = (DOCS / "exact-tables.md").read_text()
+    found = re.findall(r"^\| \[(.*)\]\((.*)\) \| (\d+) \| (\d+) \| (.*) % \|$", page, re.MULTILINE)
+    assert len(found) == 9
+    return found
+
+
+@pytest.mark.parametrize("row", _documented(), ids=lambda row: row[0])
+def test_the_tables_of_the_documentation_are_those_of_the_processes(row):
+    name, file, pasts, states, certain = row
+    process = PROCESSES[name]()
+    _, *rows = csv.reader((DOCS / file).read_text().splitlines())
+    expected = list(exact_table(process, 5))
+    assert (len(expected), len(process.hidden_states)) == (int(pasts), int(states))
+    assert [row[0] for row in rows] == [process.vocabulary.render(past.tokens) for past in expected]
+    numbers = [[past.probability, *past.belief, *past.next_probs] for past in expected]
+    np.testing.assert_allclose([[*map(float, row[1:])] for row in rows], numbers, atol=2e-6)
+    assert certain_after(process, 5)[-1] == pytest.approx(float(certain) / 100, abs=6e-4)
 
 
 def test_a_process_without_hidden_states_has_no_beliefs_and_large_tables_are_refused():
