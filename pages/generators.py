@@ -14,7 +14,12 @@ from attnlab.ui.generators.optimum_panel import (
     draw_ladder,
     draw_optimum,
 )
-from attnlab.ui.generators.process_panel import draw_formula, draw_process, draw_rule_tables
+from attnlab.ui.generators.process_panel import (
+    draw_formula,
+    draw_laws,
+    draw_process,
+    draw_rule_tables,
+)
 from attnlab.ui.generators.sample_panel import (
     draw_agreement,
     draw_frequencies,
@@ -69,8 +74,10 @@ with story:
             draw_entropy_rate(generator)
         st.header("Baselines", anchor=False)
         draw_ladder(results[1], word)
-    else:
+    elif section == "What matters":
         draw_dependence(results[0], word)
+    else:
+        draw_laws(results[0])
 
 draw_in_code(
     "import jax.random as jr\n\n"

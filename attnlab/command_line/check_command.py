@@ -8,24 +8,20 @@ from typing import Any
 
 from attnlab.command_line.output import file_error, print_json
 from attnlab.command_line.parser import CommandProgress, whole_number
-from attnlab.configuration.number_text import show_percent
-from attnlab.configuration.options import AttnlabError, OptionError
+from attnlab.configuration.options import OptionError
 from attnlab.configuration.records import to_record
 from attnlab.generators import (
     GENERATORS,
     PROCESSES,
     TASKS,
     AbstractGenerator,
-    AbstractHiddenChain,
 )
+from attnlab.law_report import USUAL_LENGTH, LawReport, law_report, tokens_in_words
 from attnlab.optimum.conformity import Conformity, ContextTest, conformity
-from attnlab.optimum.exact_table import certain_after
 from attnlab.registering import import_file
 from attnlab.runs.option_texts import read_generator
-from attnlab.testing import process_laws
 
 _LEVEL = 0.01
-_USUAL_LENGTH = 5
 _MOST_BYTES = 50_000_000
 
 
@@ -46,7 +42,7 @@ def add_check(commands: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help="test these sequences, one a line from its first token; - reads standard input",
     )
-    checking.add_argument("--length", help=f"tokens of a sequence (default {_USUAL_LENGTH})")
+    checking.add_argument("--length", help=f"tokens of a sequence (default {USUAL_LENGTH})")
     checking.add_argument("--json", action="store_true", help="print one JSON object")
     checking.add_options(PROCESSES.values())
 
@@ -70,77 +66,34 @@ def run_check(parsed: dict[str, Any], progress: CommandProgress) -> int:
             problem, remedy = "it registers several processes", "Name one, with `--module FILE`"
             raise OptionError("process", name, problem, remedy)
         return _check_samples(processes[0], parsed, progress)
-    results = [_check_laws(each, parsed, progress) for each in processes]
+    reports = [_check_laws(each, parsed, progress) for each in processes]
     if parsed["json"]:
-        print_json({"processes": results})
-    return int(any(law["problem"] for result in results for law in result["laws"]))
+        laws = [[law._asdict() for law in report.laws] for report in reports]
+        found = zip(processes, reports, laws, strict=True)
+        print_json(
+            {
+                "processes": [
+                    {"generator": to_record(process), **report._asdict(), "laws": each}
+                    for process, report, each in found
+                ]
+            }
+        )
+    return int(not all(report.holds for report in reports))
 
 
 def _check_laws(
     process: AbstractGenerator, parsed: dict[str, Any], progress: CommandProgress
-) -> dict[str, Any]:
+) -> LawReport:
     progress.words = f"while checking {process.name}"
-    length = whole_number("length", parsed.get("length", str(_USUAL_LENGTH)), 2, 15)
-    process = process.at_length(length)
-    is_shown, laws = not parsed["json"], []
-    if is_shown:
-        print(f"{process.name}: all sequences of {process.own_length() or length} tokens")
-    for law, problem in _laws(process, length):
-        laws.append({"law": law, "problem": problem})
-        if is_shown:
-            print(f"  ✗ {law}: {problem}" if problem else f"  ✓ {law}", flush=True)
-    result = {"generator": to_record(process), "length": length, "laws": laws}
-    if isinstance(process, AbstractHiddenChain) and not any(law["problem"] for law in laws):
-        result["certain_after"] = certain_after(process, length)
-        if is_shown:
-            print(f"  {_visibility(result['certain_after'])}")
-    return result
-
-
-def _laws(process: AbstractGenerator, length: int) -> Iterator[tuple[str, str]]:
-    """Yield each law with what is wrong, in one line, or ""."""
-    laws = process_laws(process, length=length)
-    while True:
-        law = "its probabilities can be computed"
-        try:
-            law, check = next(laws)
-            check()
-        except StopIteration:
-            return
-        except AttnlabError:
-            raise
-        except ValueError as error:
-            if "too many sequences" in str(error):
-                raise
-            yield law, _in_a_line(error)
-        # The code of a user can raise any exception, and an `AssertionError` says what is wrong.
-        except Exception as error:
-            yield law, _in_a_line(error)
-        else:
-            yield law, ""
-
-
-def _in_a_line(error: Exception) -> str:
-    """Return the message of an exception: of one by NumPy, also where the first numbers differ."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    lines = [line for line in lines if not line.startswith(("Not equal to", "Arrays are not"))]
-    places = [line for line in lines if line.startswith(("Mismatched", "Max absolute", "["))]
-    kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
-    return kind + ("; ".join([*lines[:1], *places[:3]]) or "no message")
-
-
-def _visibility(shares: list[float]) -> str:
-    if max(shares) == 0:
-        return f"The hidden state is never certain after up to {len(shares) - 1} tokens."
-    visible = next((seen for seen, share in enumerate(shares) if share > 1 - 1e-6), None)
-    if visible is not None:
-        after = _tokens_in_words(visible)
-        return f"The hidden state is always certain after {after}, so it is not hidden."
-    first = next(seen for seen, share in enumerate(shares) if share > 0)
-    return (
-        f"The hidden state can be certain after {_tokens_in_words(first)}, and is so in "
-        f"{show_percent(shares[-1])} of all cases after {len(shares) - 1}."
-    )
+    length = whole_number("length", parsed.get("length", str(USUAL_LENGTH)), 2, 15)
+    report = law_report(process, length)
+    if not parsed["json"]:
+        print(f"{process.name}: all sequences of {report.length} tokens")
+        for law, problem in report.laws:
+            print(f"  ✗ {law}: {problem}" if problem else f"  ✓ {law}")
+        if report.visibility:
+            print(f"  {report.visibility}", flush=True)
+    return report
 
 
 def _check_samples(
@@ -183,7 +136,7 @@ def _report(
     for test in found.tests:
         mark = "✗" if test.adjusted < _LEVEL else "✓"
         yield (
-            f"  {mark} after {_tokens_in_words(test.order)}: χ² {test.statistic:.1f} with "
+            f"  {mark} after {tokens_in_words(test.order)}: χ² {test.statistic:.1f} with "
             f"{test.degrees} degrees of freedom, p {_show_p(test.p_value)}"
         )
     if deviating is None or deviating.deviation is None:
@@ -195,10 +148,6 @@ def _report(
         f"{context} you have {render([far.token])} in {far.observed:.1%}, the law says "
         f"{far.expected:.1%} ({far.visits:,} places, {far.errors:.1f} standard errors)."
     )
-
-
-def _tokens_in_words(count: int) -> str:
-    return f"{count} token{'s' * (count != 1)}"
 
 
 def _show_p(p_value: float) -> str:

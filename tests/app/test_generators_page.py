@@ -102,6 +102,19 @@ def test_every_generator(page, name):
 
 
 @pytest.mark.slow
+def test_the_laws_of_the_process_are_checked(page):
+    words = texts(_opened(page, "Laws"))
+    assert "6 of 6 laws hold** for all sequences of 5 tokens" in words
+    page.sidebar.selectbox(key="generator").select("golden-mean").run()
+    words = texts(_settled(page))
+    assert "7 of 7 laws hold" in words
+    assert "always certain after 1 token, so it is not hidden" in words
+    # Too many sequences to enumerate.
+    page.sidebar.selectbox(key="generator").select("induction").run()
+    _settled(page)
+    assert not page.exception
+
+
 def test_a_bad_table_keeps_the_last_picture(page):
     before = figures(_opened(page, "Best possible"))
     page.session_state["markov_transition"] = _BAD

@@ -15,6 +15,7 @@ from attnlab.generators import (
     HiddenChain,
     as_hidden_chain,
 )
+from attnlab.law_report import LawReport
 from attnlab.runs.links import control_key
 from attnlab.training.limits import check_limit
 from attnlab.training.steps import Training
@@ -24,7 +25,7 @@ from attnlab.ui.controls.form import draw_process_form, in_control_words
 from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.controls.tables import draw_process_tables
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
-from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.outside import as_message, draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 
@@ -131,3 +132,31 @@ def _suit_training(task: type[AbstractTask]) -> None:
     loss = control_key(Training, "loss")
     if st.session_state[loss] != usual[loss]:
         st.session_state.update(usual)
+
+
+def draw_laws(report: LawReport | OptionError | None) -> None:
+    """Draw which laws the process obeys, and whether its hidden states are hidden."""
+    if report is None:
+        st.caption(":material/hourglass_top: Checking all short sequences …")
+        return
+    if isinstance(report, OptionError):
+        st.caption(as_message(str(report)))
+        return
+    count = sum(not law.problem for law in report.laws)
+    st.markdown(
+        f"**{count} of {len(report.laws)} laws hold** for all sequences of {report.length} tokens."
+    )
+    st.markdown(
+        "\n".join(
+            f"- :red[:material/close:] {law}: {as_message(problem)}"
+            if problem
+            else f"- :green[:material/check:] {law}"
+            for law, problem in report.laws
+        )
+    )
+    if report.visibility:
+        st.markdown(report.visibility)
+    st.caption(
+        "`attnlab check` prints this for your own processes, and tests sequences of another "
+        "implementation."
+    )

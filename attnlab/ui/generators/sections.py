@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from attnlab.law_report import usual_report
 from attnlab.optimum import agreement, baselines_of, dependence, frequencies, optimum
 from attnlab.ui.controls.address import choices_in_address
 
@@ -14,6 +15,7 @@ SECTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = MappingProxyType(
         "Frequencies": (frequencies, agreement),
         "Best possible": (optimum, baselines_of),
         "What matters": (dependence,),
+        "Laws": (usual_report,),
     }
 )
 # Measures of dependence. `{word}` is the process's noun for a position.
