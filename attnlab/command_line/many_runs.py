@@ -22,9 +22,10 @@ from attnlab.comparisons.grid import (
 )
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval
 from attnlab.comparisons.many import run_all
+from attnlab.comparisons.paired import common_seeds, compare_all
 from attnlab.comparisons.processes import Processes
-from attnlab.comparisons.records import to_csv, to_records
-from attnlab.comparisons.summary import Row, figures_of, summarise
+from attnlab.comparisons.records import differing_options, to_csv, to_records
+from attnlab.comparisons.summary import Row, figures_of, interval_of, summarise
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError, present
 from attnlab.inspection import MEASURES, measure_label, measures_for
@@ -35,6 +36,8 @@ from attnlab.training.experiment import Experiment
 
 FIGURE_NAMES = MappingProxyType({"accuracy": "accuracy", "exact_match": "exact match"})
 _MOST_WORKERS = 1_000
+# The best setting is compared with so many of the next ones.
+_MOST_PAIRS = 5
 
 
 def add_reuse(command: argparse.ArgumentParser) -> None:
@@ -184,19 +187,50 @@ def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
     else:
         for row in rows:
             print(_compared_line(row))
+        for line in _paired_lines(rows):
+            print(line)
     # The status tells scripts whether there is any result.
     return 0 if any(row.finished for row in rows) else 1
 
 
+def _paired_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield, for each process, how far the best setting is from the next ones, paired by seed."""
+    by_process: dict[object, list[Row]] = {}
+    for row in rows:
+        if len(row.finished) > 1:
+            by_process.setdefault((row.experiment.generator, row.experiment.length), []).append(row)
+    for group in by_process.values():
+        figure = "accuracy" if group[0].exact_match is None else "exact_match"
+        best, *others = sorted(group, key=lambda row: -present(interval_of(row, figure)).mean)
+        pairs = [(row, best) for row in others if len(common_seeds(row, best)) > 1][:_MOST_PAIRS]
+        found = compare_all(pairs, figure, among=len(group) * (len(group) - 1) // 2)
+        for (other, _), each in zip(pairs, found, strict=True):
+            low, high = each.difference.ends
+            verdict = "within the noise" if each.within_noise else "better"
+            names = differing_options([best, other])
+            yield (
+                f"{_setting(best, names)} − {_setting(other, names)}: {FIGURE_NAMES[figure]} "
+                f"{each.difference.mean:+.4f} ({LEVEL:.0%} {show_range(low, high, places=4)}, "
+                f"paired over {each.difference.n} seeds), p {each.adjusted_p:.2g} corrected for "
+                f"{each.among} pair{'s' * (each.among > 1)}: {verdict}"
+            )
+
+
+def _setting(row: Row, names: Sequence[str] | None = None) -> str:
+    """Return the options of a setting, or those of these names, as text."""
+    options = row.setting.options
+    chosen = [(name, text) for name, text in options if names is None or name in names]
+    return ", ".join(f"{name} {text}" for name, text in chosen) or "the defaults"
+
+
 def _compared_line(row: Row) -> str:
-    setting = ", ".join(f"{name} {text}" for name, text in row.setting.options) or "the defaults"
     lines = []
     if row.nll is not None:
         metrics = [f"{measure_label(n)} {show_interval(each)}" for n, each in row.metrics.items()]
         lines = ["  ".join(result_parts(row)), *metrics, *seed_lines(row)]
     reasons = dict.fromkeys(each.reason for each in row.unfinished)
     lines += [f"{len(row.unfinished) or 1} without results: {reason}" for reason in reasons]
-    return "\n    ".join([setting, *lines])
+    return "\n    ".join([_setting(row), *lines])
 
 
 def show_interval(interval: Interval) -> str:

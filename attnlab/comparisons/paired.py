@@ -54,7 +54,9 @@ class Comparison:
         return self.adjusted_p > 1 - self.level
 
 
-def compare(first: Row, second: Row, figure: str = "nll", level: float = LEVEL) -> Comparison:
+def compare_paired(
+    first: Row, second: Row, figure: str = "nll", level: float = LEVEL
+) -> Comparison:
     """Return the paired t-test of two settings: t = d̄ √n / s_d with n - 1 degrees of freedom.
 
     d are the differences, one for each seed that both have finished, and s_d their standard
@@ -82,7 +84,7 @@ def compare_all(
     *,
     among: int = 0,
 ) -> tuple[Comparison, ...]:
-    """Return `compare` of every pair, with p-values corrected for the number of comparisons.
+    """Return `compare_paired` of every pair, with p-values corrected for the number of comparisons.
 
     The correction is Holm's for these pairs. If you chose them from more, such as all pairs of a
     comparison, pass that number as `among`: then p is multiplied by it (Bonferroni), which is valid
@@ -90,7 +92,7 @@ def compare_all(
     the noise of that many comparisons.
 
     Raises:
-        OptionError: As in `compare`; `common_seeds` shows which pairs are possible.
+        OptionError: As in `compare_paired`; `common_seeds` shows which pairs are possible.
     """
     check_level(level)
     if not pairs:

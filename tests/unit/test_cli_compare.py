@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 from attnlab.command_line.many_runs import result_parts, seed_lines, show_interval
 from attnlab.comparisons.intervals import Interval
@@ -51,6 +52,24 @@ def test_rows_hold_what_differs_and_the_figures_of_the_plain_runs(run):
         assert row["seeds"] == 2
         assert row["floor"] < np.log(3)
         assert 1 / 3 < row["ceiling"] < 1
+
+
+@pytest.mark.slow
+def test_the_best_setting_is_compared_with_the_next_ones_by_seed(run):
+    models = ("linear", "attention", "transformer")
+    arguments = ("compare", "--model", ",".join(models), "--seeds", 3, *SMALL)
+    rows = json.loads(run(*arguments, "--json")[1])["rows"]
+    accuracy = {row["model"]: np.array(list(row["by_seed"]["test_accuracy"].values())) for row in rows}
+    best, *others = sorted(models, key=lambda name: -accuracy[name].mean())
+    lines = run(*arguments)[1].splitlines()[-2:]
+    for line, other in zip(lines, others, strict=True):
+        difference = accuracy[best] - accuracy[other]
+        assert line.startswith(f"model {best} − model {other}: accuracy {difference.mean():+.4f} (")
+        p_value = ttest_1samp(difference, 0).pvalue
+        found = re.search(r"paired over 3 seeds\), p (\S+) corrected for 3 pairs: (.*)$", line)
+        # The spread of differences is at least the error of the tests.
+        assert float(found[1]) >= min(1, 3 * p_value) * 0.99
+        assert (found[2] == "better") == (float(found[1]) < 0.05)
 
 
 @pytest.mark.slow

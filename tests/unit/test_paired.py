@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from attnlab.comparisons.paired import compare, compare_all, meet_same_data, paired_test
+from attnlab.comparisons.paired import compare_all, compare_paired, meet_same_data, paired_test
 from attnlab.comparisons.summary import summarise
 from attnlab.configuration.options import OptionError
 from attnlab.generators import NDays
@@ -20,7 +20,7 @@ SECOND_DRUG = (1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4)
 
 def test_the_data_of_student():
     """t of 4.06 with 9 degrees of freedom, p of 0.0028, the difference from 0.70 to 2.46."""
-    found = compare(row_of(SHORT, FIRST_DRUG), row_of(LINEAR, SECOND_DRUG))
+    found = compare_paired(row_of(SHORT, FIRST_DRUG), row_of(LINEAR, SECOND_DRUG))
     assert found.difference.mean == pytest.approx(1.58)
     assert found.difference.low == pytest.approx(0.7001142, abs=1e-6)
     assert found.difference.high == pytest.approx(2.4598858, abs=1e-6)
@@ -34,7 +34,7 @@ def test_the_interval_leaves_out_0_where_the_test_says_so():
     random = np.random.default_rng(2)
     noise = []
     for _ in range(60):
-        found = compare(row_of(SHORT, random.normal(1, 0.1, 4)), row_of(SHORT, np.ones(4)))
+        found = compare_paired(row_of(SHORT, random.normal(1, 0.1, 4)), row_of(SHORT, np.ones(4)))
         assert found.within_noise == (found.difference.low <= 0 <= found.difference.high)
         noise.append(found.within_noise)
     assert 30 < sum(noise) < 60
@@ -45,19 +45,19 @@ def test_only_seeds_that_both_have_finished_are_compared():
     diverged = dataclasses.replace(results[0], state="failed", reason="diverged")
     (first,) = summarise([diverged, *results[1:]], baselines=False)
     second = row_of(LINEAR, [9.0, 1.2, 1.2])
-    assert compare(first, second).difference.mean == pytest.approx(0.05)
-    assert compare(first, second).difference.n == 2
-    assert compare(second, first).difference.mean == pytest.approx(-0.05)
+    assert compare_paired(first, second).difference.mean == pytest.approx(0.05)
+    assert compare_paired(first, second).difference.n == 2
+    assert compare_paired(second, first).difference.mean == pytest.approx(-0.05)
 
 
 def test_one_common_seed_is_too_few():
     (late,) = summarise([finished(SHORT, 1.0, seed=seed) for seed in (2, 3)], baselines=False)
     with pytest.raises(OptionError, match=r"`seeds` is 1.*Run both with the same seeds"):
-        compare(late, row_of(LINEAR, [1.0, 1.1, 1.2]))
+        compare_paired(late, row_of(LINEAR, [1.0, 1.1, 1.2]))
 
 
 def test_two_settings_that_never_differ_are_within_the_noise():
-    found = compare(row_of(SHORT, [1.0, 1.2]), row_of(LINEAR, [1.0, 1.2]))
+    found = compare_paired(row_of(SHORT, [1.0, 1.2]), row_of(LINEAR, [1.0, 1.2]))
     assert (found.t, found.p, found.within_noise) == (0.0, 1.0, True)
 
 
@@ -69,7 +69,7 @@ def test_equal_differences_are_held_against_the_error_of_the_tests():
         summarise(all_finished(each, [1.0, 1.1], accuracies=pair), baselines=False)[0]
         for each, pair in ((one, (0.9985, 0.999)), (other, (0.999, 0.9995)))
     ]
-    found = compare(*rows, "accuracy")
+    found = compare_paired(*rows, "accuracy")
     # √(0.0005 · 0.9995 / 2,000) is the least error of each, and t of one degree is 12.7062.
     half = 12.7062 * np.sqrt(0.0005 * 0.9995 / 2_000 / 2)
     assert found.within_noise
@@ -77,8 +77,8 @@ def test_equal_differences_are_held_against_the_error_of_the_tests():
     assert "few" in found.difference.doubts
     # Losses 0.2 apart with errors of 0.05: t = 0.2 √2 / (0.05 √2) = 4, short of 12.7.
     first, second = row_of(SHORT, [1.0, 1.1], stderr=0.05), row_of(LINEAR, [1.2, 1.3], stderr=0.05)
-    assert compare(first, second).t == pytest.approx(4.0)
-    assert compare(first, second).within_noise
+    assert compare_paired(first, second).t == pytest.approx(4.0)
+    assert compare_paired(first, second).within_noise
     # Of equal differences without any error nothing is known.
     assert [float(each) for each in paired_test(np.array([0.0005, 0.0005]))] == [0.0, 1.0]
 
@@ -97,8 +97,8 @@ def test_seeds_that_fail_in_one_setting_are_named_in_the_comparison():
         row_of(SHORT, [0.2, 0.9, 0.21, 0.2, 0.22]),
         row_of(LINEAR, [0.2, 0.2, 0.2, 0.2, 0.2]),
     )
-    assert "split" in compare(stuck, fine).difference.doubts
-    assert "split" not in compare(fine, fine).difference.doubts
+    assert "split" in compare_paired(stuck, fine).difference.doubts
+    assert "split" not in compare_paired(fine, fine).difference.doubts
 
 
 def test_what_is_real_alone_may_be_noise_among_many():
@@ -109,8 +109,8 @@ def test_what_is_real_alone_may_be_noise_among_many():
     """
     first, second = row_of(SHORT, [1.0, 1.0, 1.0]), row_of(LINEAR, [1.2, 1.3, 1.4])
     t = 3 * np.sqrt(3)
-    assert compare(first, second).t == pytest.approx(t)
-    assert compare(first, second).p == pytest.approx(1 - t / np.sqrt(2 + t**2))
+    assert compare_paired(first, second).t == pytest.approx(t)
+    assert compare_paired(first, second).p == pytest.approx(1 - t / np.sqrt(2 + t**2))
     for found in compare_all([(first, second)] * 2):
         assert found.within_noise
         assert found.difference.low > 0
@@ -119,12 +119,12 @@ def test_what_is_real_alone_may_be_noise_among_many():
 def test_accuracy_and_what_was_learned_are_compared_too():
     results = [all_finished(SHORT, [1, 1], accuracies=pair) for pair in ((0.5, 0.6), (0.7, 0.9))]
     first, second = (summarise(each, baselines=False)[0] for each in results)
-    assert compare(first, second, "accuracy").difference.mean == pytest.approx(0.25)
-    assert compare(first, second, "learned").difference.mean == pytest.approx(0.0)
+    assert compare_paired(first, second, "accuracy").difference.mean == pytest.approx(0.25)
+    assert compare_paired(first, second, "learned").difference.mean == pytest.approx(0.0)
     with pytest.raises(
         OptionError, match=r"`figure` is 'speed'.*'accuracy', 'nll', 'mean_nll', 'learned'"
     ):
-        compare(first, second, "speed")
+        compare_paired(first, second, "speed")
 
 
 def test_same_data_takes_the_same_draw():

@@ -15,7 +15,7 @@ import pytest
 
 from attnlab.comparisons.intervals import curve_over_seeds, student_interval
 from attnlab.comparisons.many import run_all
-from attnlab.comparisons.paired import compare
+from attnlab.comparisons.paired import compare_paired
 from attnlab.comparisons.processes import Processes
 from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import beyond_best, figures_of, interval_of, reached_of, summarise
@@ -191,7 +191,7 @@ def test_metrics_are_summed_up_over_seeds():
     assert curve.steps == (30, 60)
     assert curve.intervals[-1].mean == pytest.approx(np.mean(ends))
     # Of one row with itself nothing differs.
-    assert compare(linear, linear, "largest").difference.mean == 0
+    assert compare_paired(linear, linear, "largest").difference.mean == 0
     with pytest.raises(OptionError, match="'exact_match', 'largest'"):
         figures_of(linear, "smallest")
 

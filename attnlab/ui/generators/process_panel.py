@@ -147,10 +147,10 @@ def draw_laws(report: LawReport | OptionError | None) -> None:
         f"**{count} of {len(report.laws)} laws hold** for all sequences of {report.length} tokens."
     )
     st.markdown(
-        "\n".join(
-            f"- :red[:material/close:] {law}: {as_message(problem)}"
+        "  \n".join(
+            f":red[:material/close:] {law}: {as_message(problem)}"
             if problem
-            else f"- :green[:material/check:] {law}"
+            else f":green[:material/check:] {law}"
             for law, problem in report.laws
         )
     )

@@ -7,7 +7,7 @@ import streamlit as st
 
 from attnlab.charts import HUES, Scale, Series, lines_chart, past_hue
 from attnlab.comparisons.intervals import Interval
-from attnlab.comparisons.paired import compare
+from attnlab.comparisons.paired import compare_paired
 from attnlab.comparisons.shipped import shipped
 from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.number_text import show_percent, show_range
@@ -170,7 +170,7 @@ def draw_reversed() -> None:
         for family, run in runs.items()
     ]
     alone, attends = runs.values()
-    change = compare(alone, attends, "exact_match").difference
+    change = compare_paired(alone, attends, "exact_match").difference
     difference = _percent(change).replace(" %", " points", 1)
     lines.append(f"| **the second minus the first**, paired by seed | **{difference}** | – | – |")
     with st.container(key="match_reversed"):

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.comparisons.intervals import Interval
-from attnlab.comparisons.paired import common_seeds, compare
+from attnlab.comparisons.paired import common_seeds, compare_paired
 from attnlab.configuration.number_text import show_measured, show_range
 from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.live.live_run import LiveRun
@@ -131,7 +131,7 @@ def _difference(run: RunSummary, baseline: RunSummary) -> str:
         return "baseline"
     first, second = (row_over_seeds(each.experiment) for each in (baseline, run))
     if first and second and first is not second and len(common_seeds(first, second)) > 1:
-        difference = compare(first, second).difference
+        difference = compare_paired(first, second).difference
         return f"{_interval(difference)}, n = {difference.n}"
     return show_measured(*gap_between(*(present(of.evaluation) for of in (run, baseline))))
 
