@@ -59,7 +59,8 @@ def test_the_best_setting_is_compared_with_the_next_ones_by_seed(run):
     models = ("linear", "attention", "transformer")
     arguments = ("compare", "--model", ",".join(models), "--seeds", 3, *SMALL)
     rows = json.loads(run(*arguments, "--json")[1])["rows"]
-    accuracy = {row["model"]: np.array(list(row["by_seed"]["test_accuracy"].values())) for row in rows}
+    by_seed = {row["model"]: row["by_seed"]["test_accuracy"].values() for row in rows}
+    accuracy = {name: np.array(list(values)) for name, values in by_seed.items()}
     best, *others = sorted(models, key=lambda name: -accuracy[name].mean())
     lines = run(*arguments)[1].splitlines()[-2:]
     for line, other in zip(lines, others, strict=True):
