@@ -37,7 +37,7 @@ from attnlab.ui.core.uncertainty import OF_SEEDS, reached_text
 from attnlab.ui.lessons.kit import KEPT, choose, control_row, in_columns, link_to_settings
 
 _TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}
-_NAMES = {BOTTLENECK: "last state", ATTENTION: "all states"}
+_NAMES = {BOTTLENECK: "last", ATTENTION: "all"}
 _CELLS = {"gru": "GRU", "tanh": "tanh"}
 _WIDTH = "width of the state"
 # Factors of the width, so that the bars of the two families stand beside each other.
@@ -61,8 +61,8 @@ def draw_sweep() -> None:
         st.markdown(f"**{hand} cards**, {bits_of(Cards(hand=hand)):.1f} bits")
         _draw_hand(hand)
     st.caption(
-        "Each point is the share of hands that are sorted without a mistake. The bits identify one "
-        "of the possible hands."
+        "Each point is the share of hands that are sorted without a mistake, by a decoder that "
+        "sees the **last** state or **all** states. The bits identify one of the possible hands."
     )
     _draw_link()
     _draw_bits()
@@ -89,7 +89,7 @@ def _draw_hand(hand: int) -> None:
                 Series(_NAMES[BOTTLENECK], past_hue(0), "square"),
                 Series(_NAMES[ATTENTION], HUES.learned),
             ),
-            noun="decoder sees",
+            noun="states seen",
             tips=(("width", _WIDTH, "d"), ("interval", "95 % interval over seeds", "")),
             height=300,
         ),
