@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from attnlab.configuration.number_text import show_percent
-from attnlab.configuration.options import AttnlabError, OptionError
+from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
 from attnlab.optimum.exact_table import certain_after
 from attnlab.optimum.sequences import MOST_SEQUENCES
 from attnlab.testing import process_laws
 
 USUAL_LENGTH = 5
+# Shares of all cases below this are rounding.
+_SURE = 1e-6
 
 
 class CheckedLaw(NamedTuple):
@@ -34,20 +36,21 @@ class LawReport(NamedTuple):
 
     @property
     def visibility(self) -> str:
-        """Return after how many tokens the hidden state is certain, in words, or ""."""
+        """Return how soon the tokens determine the hidden state, in words, or ""."""
         shares = self.certain_after
         if not shares:
             return ""
-        if max(shares) == 0:
-            return f"The hidden state is never certain after up to {len(shares) - 1} tokens."
-        visible = next((seen for seen, share in enumerate(shares) if share > 1 - 1e-6), None)
-        if visible is not None:
-            after = tokens_in_words(visible)
-            return f"The hidden state is always certain after {after}, so it is not hidden."
-        first = next(seen for seen, share in enumerate(shares) if share > 0)
+        if max(shares) < _SURE:
+            return f"Up to {len(shares) - 1} tokens never determine the hidden state."
+        sure = [share > 1 - _SURE for share in shares]
+        if sure[-1]:
+            first = len(sure) - 1 - [*reversed(sure), False].index(False) + 1
+            return f"From {tokens_in_words(first)} on, the tokens determine the hidden state."
+        first = next(seen for seen, share in enumerate(shares) if share >= _SURE)
         return (
-            f"The hidden state can be certain after {tokens_in_words(first)}, and is so in "
-            f"{show_percent(shares[-1])} of all cases after {len(shares) - 1}."
+            f"After {tokens_in_words(len(shares) - 1)}, the tokens determine the hidden state in "
+            f"{show_percent(shares[-1])} of all cases; the first time they can is after "
+            f"{tokens_in_words(first)}."
         )
 
     @property
@@ -57,27 +60,43 @@ class LawReport(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16)
-def law_report(process: AbstractGenerator, length: int) -> LawReport:
-    """Check the laws of a process on all sequences of `length` tokens, or fewer if there are many.
+def law_report(process: AbstractGenerator, length: int | None = None) -> LawReport:
+    """Check the laws of a process on all sequences of so many tokens.
+
+    Args:
+        process: The process.
+        length: The number of tokens; by default five, or fewer if these are too many sequences. A
+            process with a length of its own has that length.
 
     Raises:
-        OptionError: If even sequences of two tokens are too many.
+        OptionError: If there are too many sequences to check all of them.
     """
-    vocab = process.vocabulary.size
-    while vocab**length > MOST_SEQUENCES and length > 2:
-        length -= 1
-    process = process.at_length(length)
+    vocab, own = process.vocabulary.size, process.own_length()
+    least = 1 + (process.shortest_length() if own is None else own)
+    if own is not None:
+        length = least
+    elif length is None:
+        enough = (n for n in range(USUAL_LENGTH, least, -1) if vocab**n <= MOST_SEQUENCES)
+        length = next(enough, max(least, 2))
+    if vocab**length > MOST_SEQUENCES:
+        problem = (
+            f"{vocab}^{length} sequences are too many to check all, more than {MOST_SEQUENCES:,}"
+        )
+        remedy = "Choose options with fewer symbols or shorter sequences"
+        raise OptionError("process", process.name, problem, remedy)
+    process = process.at_length(length - 1)
     laws = tuple(_checked(process, length))
-    report = LawReport(process.own_length() or length, laws)
+    report = LawReport(length, laws)
     if report.holds and isinstance(process, AbstractHiddenChain):
         return report._replace(certain_after=tuple(certain_after(process, length)))
     return report
 
 
 def usual_report(process: AbstractGenerator, length: int) -> LawReport | OptionError:
-    """Return the report on at most five of `length` tokens, or why there is none."""
+    """Return the report on short sequences, whatever the length, or why there is none."""
+    del length
     try:
-        return law_report(process, min(length, USUAL_LENGTH))
+        return law_report(process)
     except OptionError as error:
         return error
 
@@ -91,13 +110,6 @@ def _checked(process: AbstractGenerator, length: int) -> Iterator[CheckedLaw]:
             check()
         except StopIteration:
             return
-        except AttnlabError:
-            raise
-        except ValueError as error:
-            if "too many sequences" in str(error):
-                problem = "there are too many sequences to check all of them"
-                raise OptionError("length", length, problem, "Choose a smaller one") from error
-            yield CheckedLaw(law, _in_a_line(error))
         # The code of a user can raise any exception, and an `AssertionError` says what is wrong.
         except Exception as error:
             yield CheckedLaw(law, _in_a_line(error))

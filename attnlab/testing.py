@@ -110,17 +110,17 @@ def process_laws(
     sequences = np.indices((vocab,) * length).reshape(length, -1).T
     log_probs, mask, sources = jax.tree.map(np.asarray, _statements(process, sequences))
     table = log_probs.astype(np.float64).reshape((vocab,) * length + (length, vocab))
-    law = _law_of(table)
+    law = stated = _law_of(table)
     yield (
         "predictions depend on earlier tokens alone",
-        lambda: _check_sees_the_past_alone(table, law),
+        lambda: _check_sees_the_past_alone(table, stated),
     )
     yield (
         "the probabilities of all sequences sum to 1",
-        lambda: _close(law.sum(), 1, "sequences do not sum to 1"),
+        lambda: _close(stated.sum(), 1, "sequences do not sum to 1"),
     )
     if joint is not None:
-        oracle, stated = joint(length), law
+        oracle = joint(length)
         # Each factor has a float32 rounding error of its logarithm.
         rounding = {"rtol": 5e-6 * length, "atol": 1e-9}
         yield (

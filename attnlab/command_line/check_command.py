@@ -16,7 +16,7 @@ from attnlab.generators import (
     TASKS,
     AbstractGenerator,
 )
-from attnlab.law_report import USUAL_LENGTH, LawReport, law_report, tokens_in_words
+from attnlab.law_report import USUAL_LENGTH, LawReport, law_report
 from attnlab.optimum.conformity import Conformity, ContextTest, conformity
 from attnlab.registering import import_file
 from attnlab.runs.option_texts import read_generator
@@ -85,7 +85,11 @@ def _check_laws(
     process: AbstractGenerator, parsed: dict[str, Any], progress: CommandProgress
 ) -> LawReport:
     progress.words = f"while checking {process.name}"
-    length = whole_number("length", parsed.get("length", str(USUAL_LENGTH)), 2, 15)
+    given = parsed.get("length")
+    length = None if given is None else whole_number("length", given, 2, 15)
+    if length is not None and (own := process.own_length()) not in (None, length - 1):
+        problem = f"a sequence of {process.name} with these options has {own + 1} tokens"
+        raise OptionError("length", length, problem, "Leave it out")
     report = law_report(process, length)
     if not parsed["json"]:
         print(f"{process.name}: all sequences of {report.length} tokens")
@@ -99,6 +103,9 @@ def _check_laws(
 def _check_samples(
     process: AbstractGenerator, parsed: dict[str, Any], progress: CommandProgress
 ) -> int:
+    if "length" in parsed:
+        problem = "sequences of a file have their own length"
+        raise OptionError("length", parsed["length"], problem, "Leave it out")
     sequences = _read(parsed["samples"], process)
     own = process.own_length()
     if own is None:
@@ -126,7 +133,8 @@ def _report(
     sequences: list[tuple[int, ...]],
 ) -> Iterator[str]:
     render = process.vocabulary.render
-    yield f"{found.sequences:,} sequences of {process.name}, {found.tokens:,} tokens"
+    sequences_of = f"{_counted(found.sequences, 'sequence')} of {process.name}"
+    yield f"{sequences_of}, {_counted(found.tokens, 'token')}"
     if found.impossible is not None:
         number, place = found.impossible
         before = process.vocabulary.shorten(sequences[number][:place]) or "the start"
@@ -136,18 +144,25 @@ def _report(
     for test in found.tests:
         mark = "✗" if test.adjusted < _LEVEL else "✓"
         yield (
-            f"  {mark} after {tokens_in_words(test.order)}: χ² {test.statistic:.1f} with "
-            f"{test.degrees} degrees of freedom, p {_show_p(test.p_value)}"
+            f"  {mark} after {_counted(test.order, 'token')}: χ² {test.statistic:.1f} with "
+            f"{_counted(test.degrees, 'degree')} of freedom, p {_show_p(test.adjusted)}"
         )
-    if deviating is None or deviating.deviation is None:
+    if deviating is None:
         yield f"No deviation at the level {_LEVEL:.0%}, for all tests together."
         return
     far = deviating.deviation
+    if far is None:
+        yield "Rare tokens deviate together, none of them by itself."
+        return
     context = f"After {render(far.context)}" if far.context else "In all places"
     yield (
         f"{context} you have {render([far.token])} in {far.observed:.1%}, the law says "
         f"{far.expected:.1%} ({far.visits:,} places, {far.errors:.1f} standard errors)."
     )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _show_p(p_value: float) -> str:
@@ -178,26 +193,33 @@ def _read(file: str, process: AbstractGenerator) -> list[tuple[int, ...]]:
         raise OptionError("samples", file, problem, "Save the sequences as text") from None
     if len(text) > _MOST_BYTES:
         raise OptionError("samples", file, "more than 50 MB", "Give fewer sequences")
-    sequences = []
-    for number, line in enumerate(text.splitlines(), 1):
-        # `attnlab sample` marks the token to predict.
-        line = line.replace("→", " ")
-        if line.strip():
-            sequences.append(_tokens(line, number, file, process))
-    if not sequences:
+    # `attnlab sample` marks the token to predict.
+    lines = [(n, line.replace("→", " ")) for n, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line) for number, line in lines if line.strip()]
+    if not lines:
         raise OptionError("samples", file, "no sequences", "Write one a line")
-    return sequences
+    # Digits may be symbols, so all lines are read in the same way.
+    return _numbers(lines, process) or [_symbols(*each, file, process) for each in lines]
 
 
-def _tokens(line: str, number: int, file: str, process: AbstractGenerator) -> tuple[int, ...]:
+def _numbers(
+    lines: list[tuple[int, str]], process: AbstractGenerator
+) -> list[tuple[int, ...]] | None:
+    """Return sequences of numbers from 0, or None if these are not such or can be symbols."""
+    size, symbols = process.vocabulary.size, process.vocabulary.symbols
+    rows = [line.replace(",", " ").split() for _, line in lines]
+    words = {word for row in rows for word in row}
+    if any(symbol.isdigit() for symbol in symbols) or not all(map(str.isdecimal, words)):
+        return None
+    if not all(word.isascii() and len(word) < 4 and int(word) < size for word in words):
+        return None
+    return [tuple(map(int, row)) for row in rows]
+
+
+def _symbols(number: int, line: str, file: str, process: AbstractGenerator) -> tuple[int, ...]:
     try:
         return process.vocabulary.parse(line)
     except ValueError as error:
-        words = line.replace(",", " ").split()
-        if all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
-            tokens = tuple(map(int, words))
-            if max(tokens) < process.vocabulary.size:
-                return tokens
         problem = f"line {number}: {str(error).split(': ', 1)[-1]}"
-        remedy = f"Or write numbers from 0 to {process.vocabulary.size - 1}"
+        remedy = f"Or write all lines as numbers from 0 to {process.vocabulary.size - 1}"
         raise OptionError("samples", file, problem.rstrip("."), remedy) from None

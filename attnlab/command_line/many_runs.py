@@ -206,11 +206,14 @@ def _paired_lines(rows: Sequence[Row]) -> Iterator[str]:
         found = compare_all(pairs, figure, among=len(group) * (len(group) - 1) // 2)
         for (other, _), each in zip(pairs, found, strict=True):
             low, high = each.difference.ends
-            verdict = "within the noise" if each.within_noise else "better"
+            # The best over all seeds may be worse over those that both have.
+            found_out = "better" if each.difference.mean > 0 else "worse"
+            verdict = "within the noise" if each.within_noise else found_out
             names = differing_options([best, other])
+            change = f"{each.difference.mean:+.4f}".replace("-", "−")
             yield (
                 f"{_setting(best, names)} − {_setting(other, names)}: {FIGURE_NAMES[figure]} "
-                f"{each.difference.mean:+.4f} ({LEVEL:.0%} {show_range(low, high, places=4)}, "
+                f"{change} ({LEVEL:.0%} {show_range(low, high, places=4)}, "
                 f"paired over {each.difference.n} seeds), p {each.adjusted_p:.2g} corrected for "
                 f"{each.among} pair{'s' * (each.among > 1)}: {verdict}"
             )

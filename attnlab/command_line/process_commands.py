@@ -11,7 +11,7 @@ import numpy as np
 
 from attnlab.command_line.output import print_json
 from attnlab.command_line.parser import CommandProgress, whole_number
-from attnlab.configuration.options import default_of, options_of
+from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.configuration.records import to_record
 from attnlab.generators import PROCESSES, AbstractGenerator, AbstractHiddenChain, sample
 from attnlab.optimum import baselines_of, dependence, entropy_rate, optimum
@@ -85,6 +85,8 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     generator, length = _process(parsed)
     progress.words = "while computing the optimum"
     if parsed["csv"]:
+        if parsed["json"]:
+            raise OptionError("csv", True, "there is also `--json`", "Leave one of them out")
         _print_table(generator, length)
         return 0
     print("Computing the optimum …", file=sys.stderr)
@@ -128,8 +130,9 @@ def _print_table(generator: AbstractGenerator, length: int) -> None:
     symbols, states = generator.vocabulary.symbols, generator.hidden_states
     out = csv.writer(sys.stdout, lineterminator="\n")
     beliefs = (f"belief in {name}" for name in states)
+    pasts = list(exact_table(generator, length))
     out.writerow(["past", "probability", *beliefs, *(f"next {symbol}" for symbol in symbols)])
-    for past in exact_table(generator, length):
+    for past in pasts:
         numbers = (past.probability, *past.belief, *past.next_probs)
         out.writerow([generator.vocabulary.render(past.tokens), *(f"{x:.6g}" for x in numbers)])
 

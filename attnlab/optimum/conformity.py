@@ -12,12 +12,10 @@ from attnlab.optimum.sequences import predictives
 
 # The longest contexts, and the visits that a context needs to be tested by itself.
 _LONGEST, _VISITS = 6, 25
-# A token expected more rarely than this in a context is tested together with the others like it.
-_EXPECTED = 5.0
+# A count with a smaller variance than this is far from normal, and is not tested.
+_VARIANCE = 5.0
 # The predictions of all sequences: a quarter of a gigabyte.
 _MOST_NUMBERS = 35_000_000
-# Shares of the largest eigenvalue below this are rounding.
-_ROUNDED = 1e-9
 
 
 class Deviation(NamedTuple):
@@ -73,17 +71,18 @@ def conformity(process: AbstractGenerator, sequences: Sequence[Sequence[int]]) -
     For each context c of the last k tokens, the counts of the next token are compared with the sum
     of its exact probabilities given *all* tokens before it. The differences D are sums of a
     martingale with the covariance V = Σ diag(p) − p pᵀ, so that Σ Dᵀ V⁺ D over the contexts is
-    asymptotically χ², also within one long sequence, where the contexts overlap. To first order it
-    is the likelihood ratio of a free next-token law per context against the exact one. Orders are
-    tested while an average context is visited 25 times, up to six; rarer contexts and tokens are
-    pooled.
+    asymptotically χ², also within one long sequence, where the contexts overlap. It is the score
+    test of p(x) exp(θ(c, x)), normalised, against θ = 0. Orders up to six are tested while an
+    average context is visited 25 times. Contexts with fewer visits are tested together, and sums
+    of counts with a variance below 10 are left out, since they are far from normal.
 
     Args:
         process: The process, at the length of the sequences if it depends on it.
         sequences: Tokens of each sequence, from its first one.
 
     Raises:
-        OptionError: If there are no tokens, or more than fit into memory.
+        OptionError: If there are too few tokens to test, more than fit into memory, or others than
+            those of the vocabulary.
 
     References:
         Billingsley (1961), "Statistical methods in Markov chains", on χ² statistics of dependent
@@ -93,6 +92,9 @@ def conformity(process: AbstractGenerator, sequences: Sequence[Sequence[int]]) -
     size, vocab = int(lengths.sum()), process.vocabulary.size
     if not size:
         raise OptionError("samples", size, "there are no tokens", "Give at least one sequence")
+    if outside := [token for each in sequences for token in each if not 0 <= token < vocab]:
+        problem = f"the tokens of {process.name} are 0 to {vocab - 1}"
+        raise OptionError("samples", outside[0], problem, "Give numbers of its symbols")
     if lengths.size * (lengths.max() + 1) * vocab > _MOST_NUMBERS:
         problem = "the exact predictions of so many tokens do not fit into memory"
         raise OptionError("samples", size, problem, "Give fewer or shorter sequences")
@@ -109,6 +111,8 @@ def conformity(process: AbstractGenerator, sequences: Sequence[Sequence[int]]) -
     # Float32 sums differ from 1, and covariances would have full rank.
     probs /= np.where(is_token, probs.sum(axis=2), 1)[..., None]
     tests = list(_tests(tokens, probs, is_token))
+    if not tests:
+        raise OptionError("samples", size, "too few tokens to test", "Give more sequences")
     return Conformity(lengths.size, size, tuple(_adjusted(tests)))
 
 
@@ -127,20 +131,22 @@ def _tests(
         if counted.sum() < _VISITS * vocab**order:
             return
         statistic, degrees, worst = 0.0, 0, None
-        for context, difference, expected, covariance, visits in _contexts(
-            code[counted], tokens[counted], probs[counted]
-        ):
-            change, freedom = _chi_squared(difference, expected, covariance)
+        of_order = code[counted], tokens[counted], probs[counted]
+        for context, places in _contexts(of_order[0]):
+            each, laws = of_order[1][places], of_order[2][places]
+            expected = laws.sum(axis=0)
+            difference = np.bincount(each, minlength=vocab) - expected
+            covariance = np.diag(expected) - laws.T @ laws
+            change, freedom = _chi_squared(difference, covariance)
             statistic, degrees = statistic + change, degrees + freedom
-            error = np.sqrt(np.diag(covariance))
-            far = np.abs(difference) / np.where(error > 0, error, np.inf)
-            token = int(far.argmax())
-            if context is not None and (worst is None or far[token] > worst.errors):
-                share = expected[token] / visits
-                seen = share + difference[token] / visits
+            variance = np.diag(covariance)
+            far = np.abs(difference) / np.sqrt(np.where(variance < _VARIANCE, np.inf, variance))
+            token, visits = int(far.argmax()), len(each)
+            if context is not None and far[token] > (worst.errors if worst else 0):
+                share = float(expected[token]) / visits
+                seen = share + float(difference[token]) / visits
                 before = _digits(context, vocab, order)
-                numbers = float(seen), float(share), float(far[token])
-                worst = Deviation(before, token, int(visits), *numbers)
+                worst = Deviation(before, token, visits, seen, share, float(far[token]))
         if degrees:
             p_value = float(chdtrc(degrees, statistic))
             yield ContextTest(order, statistic, degrees, p_value, p_value, worst)
@@ -154,39 +160,25 @@ def _tests(
 
 def _contexts(
     code: Int[np.ndarray, " counted"],
-    tokens: Int[np.ndarray, " counted"],
-    probs: Float[np.ndarray, "counted vocab"],
-):
-    """Yield each context with its differences, expected counts, covariance and visits.
-
-    The contexts with few visits come last and together, with None for the context.
-    """
-    vocab = probs.shape[1]
-    contexts, place, visits = np.unique(code, return_inverse=True, return_counts=True)
-    counts, expected = np.zeros((2, len(contexts), vocab))
-    np.add.at(counts, (place, tokens), 1)
-    np.add.at(expected, place, probs)
-    squares = np.zeros((len(contexts), vocab, vocab))
-    np.add.at(squares, place, probs[:, :, None] * probs[:, None])
-    rare = visits < _VISITS
-    groups = [([one], int(contexts[one])) for one in np.flatnonzero(~rare)]
-    for rows, context in [*groups, *[(np.flatnonzero(rare), None)] * bool(rare.any())]:
-        total = expected[rows].sum(axis=0)
-        covariance = np.diag(total) - squares[rows].sum(axis=0)
-        yield context, counts[rows].sum(axis=0) - total, total, covariance, visits[rows].sum()
+) -> Iterator[tuple[int | None, Int[np.ndarray, " visits"]]]:
+    """Yield each context with its places; those with few visits come last, together, with None."""
+    contexts, counts = np.unique(code, return_counts=True)
+    of_context = np.split(np.argsort(code, kind="stable"), np.cumsum(counts)[:-1])
+    rare = [places for places in of_context if len(places) < _VISITS]
+    for context, places in zip(contexts, of_context, strict=True):
+        if len(places) >= _VISITS:
+            yield int(context), places
+    if rare:
+        yield None, np.concatenate(rare)
 
 
 def _chi_squared(
-    difference: Float[np.ndarray, " vocab"],
-    expected: Float[np.ndarray, " vocab"],
-    covariance: Float[np.ndarray, "vocab vocab"],
+    difference: Float[np.ndarray, " vocab"], covariance: Float[np.ndarray, "vocab vocab"]
 ) -> tuple[float, int]:
-    """Return Dᵀ V⁺ D and the rank of V; tokens that are expected rarely are one."""
-    rare = expected < _EXPECTED
-    pool = np.concatenate([np.eye(len(expected))[~rare], rare[None].astype(float)])
-    difference, covariance = pool @ difference, pool @ covariance @ pool.T
+    """Return Dᵀ V⁺ D and its degrees of freedom, without the directions of small variance."""
     values, vectors = np.linalg.eigh(covariance)
-    kept = values > max(_ROUNDED * values.max(initial=0), _ROUNDED)
+    # Of a token against another one, the difference has twice the variance of each.
+    kept = values >= 2 * _VARIANCE
     along = vectors[:, kept].T @ difference
     return float((along**2 / values[kept]).sum()), int(kept.sum())
 

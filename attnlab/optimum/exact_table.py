@@ -20,8 +20,9 @@ _CERTAIN = 1e-5
 class Past(NamedTuple):
     """A possible beginning of a sequence, and what the process does after it.
 
-    `belief` is p(hidden state | past), empty for a process without hidden states, and `next_probs`
-    is p(next token | past).
+    `belief` is the probability of each hidden state, empty for a process without such: of a hidden
+    chain the state after the past, of `hmm` that which emits the next token. `next_probs` is
+    p(next token | past).
     """
 
     tokens: tuple[int, ...]
@@ -56,7 +57,7 @@ def exact_table(process: AbstractGenerator, length: int) -> Iterator[Past]:
 def certain_after(process: AbstractGenerator, length: int) -> list[float]:
     """Return the probability that 0, 1, … `length` tokens determine one of several hidden states.
 
-    A state that is certain after the first token is not hidden from a model.
+    A model need not infer a state that the last token shows.
     """
     found = [0.0] * (length + 1)
     for past in exact_table(process, length):

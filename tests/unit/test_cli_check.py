@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
-from attnlab.generators import Mess3
+from attnlab.generators import PROCESSES, Mess3
+from attnlab.law_report import LawReport
 from attnlab.optimum.exact_table import exact_table
 from attnlab.registering import unregister
 from attnlab.runs.option_texts import read_generator
@@ -97,7 +99,7 @@ def test_a_fault_of_a_process_is_named(run, own, fault):
     if expected:
         assert failed[0].startswith(f"  ✗ {expected}")
     else:
-        assert "never certain after up to 4 tokens" in out
+        assert "Up to 4 tokens never determine the hidden state." in out
 
 
 @pytest.mark.slow
@@ -107,7 +109,8 @@ def test_named_processes_hold_and_say_whether_the_state_is_hidden(run):
     assert status == 0
     assert {law["problem"] for law in found["laws"]} == {""}
     assert found["certain_after"] == pytest.approx([0, 1, 1, 1])
-    assert "always certain after 1 token" in run("check", "golden-mean", "--length", "3")[1]
+    words = "From 1 token on, the tokens determine the hidden state."
+    assert words in run("check", "golden-mean", "--length", "3")[1]
 
 
 @pytest.mark.slow
@@ -125,6 +128,10 @@ def test_own_samples_agree_and_those_of_another_rate_do_not(run, tmp_path):
         report = json.loads(run("check", "mess3", "--samples", str(file), "--json")[1])
         assert report["tokens"] == 11_000
         assert (min(test["adjusted"] for test in report["tests"]) < 0.01) == status
+    lines = found[1].splitlines()
+    assert lines[0] == "1,000 sequences of mess3, 11,000 tokens"
+    assert lines[1].startswith("  ✓ after 0 tokens: χ² ")
+    assert lines[2].startswith("  ✗ after 1 token: χ² ")
     numbers = text.translate(str.maketrans({"A": "0,", "B": "1,", "C": "2 ", "→": " "}))
     file.write_text(numbers.replace(",", ", "))
     assert run("check", "mess3", "--samples", str(file))[1] == found[1]
@@ -136,8 +143,10 @@ def test_own_samples_agree_and_those_of_another_rate_do_not(run, tmp_path):
         (b"", "no sequences"),
         (b"\n \r\n", "no sequences"),
         (b"AAB\nAXB\n", "line 2"),
-        (b"0 1 7\n", "Or write numbers from 0 to 2"),
+        (b"0 1 7\n", "not in this alphabet"),
         (b"A\x00B\n", "line 1"),
+        (b"0 1 2\nA B C\n", "line 1"),
+        (b"AABCA\n", "too few tokens to test"),
         (b"\xff\xfe\x00A", "not a text in UTF-8"),
         (None, "No such file"),
     ],
@@ -162,6 +171,31 @@ def test_an_impossible_token_and_another_length_are_said(run, tmp_path):
     status, _, err = run("check", "cards", "--samples", str(file))
     assert status == 2
     assert "`samples`" in err
+
+
+def test_digits_are_symbols_where_a_process_has_such(run, tmp_path):
+    file = tmp_path / "sequences.txt"
+    file.write_text("0 1\n" * 200)
+    status, out, _ = run("check", "even", "--samples", str(file))
+    assert (status, "Impossible" in out) == (1, False)
+    assert run("check", "even", "--samples", str(file), "--length", "3")[0] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROCESSES)
+def test_every_process_holds_its_laws_or_has_too_many_sequences(run, name):
+    status, out, err = run("check", name)
+    if status == 2:
+        assert re.search(r"`process` is '.*': \d+\^\d+ sequences are too many to check all", err)
+        return
+    assert (status, "✗" in out) == (0, False)
+    assert out.count("✓") >= 6
+
+
+def test_a_known_state_that_is_lost_again_is_not_said_to_be_known():
+    words = LawReport(4, (), (1.0, 0.0, 0.3, 0.0, 0.4)).visibility
+    assert words.startswith("After 4 tokens, the tokens determine the hidden state in 40 % of all")
+    assert "From 3 tokens on" in LawReport(4, (), (0.0, 1.0, 0.5, 1.0, 1.0)).visibility
 
 
 def test_a_file_without_a_process_is_refused(run, tmp_path):

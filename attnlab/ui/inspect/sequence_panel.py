@@ -71,5 +71,6 @@ def _turn(day: int, token: int) -> None:
 
 
 def _undo() -> None:
-    del st.session_state[EDITED_FROM]
+    # The click may arrive twice.
+    st.session_state.pop(EDITED_FROM, None)
     follow_shown_step()
