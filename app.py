@@ -7,6 +7,7 @@ if __name__ == "__main__":
 else:
     # The server imports this file once, and also runs it at every rerun of a page (above).
     import asyncio
+    import importlib
     import os
     import sys
     import threading
@@ -16,8 +17,6 @@ else:
     import streamlit as st
     from starlette.middleware import Middleware
 
-    # Loads what the first page needs before it is asked for.
-    import attnlab.ui.shell  # noqa: F401
     from attnlab.configuration.environment import quiet_xla
     from attnlab.registering import import_file
     from attnlab.ui.core.fragments import keep_loop
@@ -41,6 +40,8 @@ else:
         """Prepare the server, and compile in the background what its first user may start."""
         keep_loop(asyncio.get_running_loop())
         prepare_server()
+        # The first page needs it. Imported earlier, it would warn that the server does not run yet.
+        importlib.import_module("attnlab.ui.shell")
         # Later than the first picture, which comes with attnlab.
         warming = threading.Timer(3.0, warm_up)
         warming.daemon = True

@@ -44,7 +44,7 @@ class LawReport(NamedTuple):
             return f"Up to {len(shares) - 1} tokens never determine the hidden state."
         sure = [share > 1 - _SURE for share in shares]
         if sure[-1]:
-            first = len(sure) - 1 - [*reversed(sure), False].index(False) + 1
+            first = len(sure) - [*reversed(sure), False].index(False)
             return f"From {tokens_in_words(first)} on, the tokens determine the hidden state."
         first = next(seen for seen, share in enumerate(shares) if share >= _SURE)
         return (
@@ -61,12 +61,12 @@ class LawReport(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def law_report(process: AbstractGenerator, length: int | None = None) -> LawReport:
-    """Check the laws of a process on all sequences of so many tokens.
+    """Check the laws of a process on all sequences of `length` tokens.
 
     Args:
         process: The process.
-        length: The number of tokens; by default five, or fewer if these are too many sequences. A
-            process with a length of its own has that length.
+        length: The number of tokens; by default five, or fewer if these are too many sequences. It
+            is ignored if the options of the process fix its length.
 
     Raises:
         OptionError: If there are too many sequences to check all of them.

@@ -92,5 +92,5 @@ draw_in_code(
     "for baseline in baselines_of(generator, length):\n"
     "    print(baseline.name, baseline.best)\n"
     "print(dependence(generator, length).replacement[-1])",
-    lead="This script prints the results of all sections:",
+    lead="This script prints the results of all sections, without the laws:",
 )

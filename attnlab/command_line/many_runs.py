@@ -36,7 +36,7 @@ from attnlab.training.experiment import Experiment
 
 FIGURE_NAMES = MappingProxyType({"accuracy": "accuracy", "exact_match": "exact match"})
 _MOST_WORKERS = 1_000
-# The best setting is compared with so many of the next ones.
+# The best setting is compared with at most this many others, the next best.
 _MOST_PAIRS = 5
 
 

@@ -73,8 +73,8 @@ def essential_parts_in_words(whole: Estimate, patterns: Estimate, mlp: Estimate)
     looks = "need not" if patterns.value >= enough else "must"
     needs = "hardly needs" if mlp.value >= enough else "needs"
     return (
-        f"With the average pattern in place of its own, the model {_reaches(patterns, enough)}: "
-        f"where it looks {looks} depend on the tokens. With the average output in place of its "
+        f"If the average pattern replaces its attention, the model {_reaches(patterns, enough)}: "
+        f"where it looks {looks} depend on the tokens. If the average output replaces that of its "
         f"MLP, it {_reaches(mlp, enough)}: it {needs} the MLP."
     )
 

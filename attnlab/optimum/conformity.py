@@ -36,8 +36,9 @@ class Deviation(NamedTuple):
 class ContextTest(NamedTuple):
     """A test of the tokens after all contexts of `order` tokens.
 
-    Under the law, `statistic` has a χ² distribution with so many `degrees` of freedom, and is that
-    large with probability `p_value`, or `adjusted` for all orders (Holm).
+    Under the law, `statistic` has a χ² distribution whose degrees of freedom are `degrees`. It
+    exceeds the observed value with probability `p_value`; `adjusted` is corrected for all orders
+    (Holm).
     """
 
     order: int
@@ -96,7 +97,7 @@ def conformity(process: AbstractGenerator, sequences: Sequence[Sequence[int]]) -
         problem = f"the tokens of {process.name} are 0 to {vocab - 1}"
         raise OptionError("samples", outside[0], problem, "Give numbers of its symbols")
     if lengths.size * (lengths.max() + 1) * vocab > _MOST_NUMBERS:
-        problem = "the exact predictions of so many tokens do not fit into memory"
+        problem = "the exact predictions of these tokens do not fit into memory"
         raise OptionError("samples", size, problem, "Give fewer or shorter sequences")
     tokens = np.zeros((lengths.size, lengths.max()), int)
     is_token = np.arange(lengths.max()) < lengths[:, None]

@@ -79,7 +79,7 @@ def test_a_run_with_nothing_to_mend_ends_in_a_next_step(app, monkeypatch):
     while not any(button.key == "next_step" for button in app.run().button):
         assert not app.exception
     assert app.button(key="next_step").label == "Now try the blog's puzzle"
-    shares = "With the average pattern in place of its own, the model reaches only"
+    shares = "If the average pattern replaces its attention, the model reaches only"
     assert any(shares in words.value for words in app.markdown)
     assert film(app)["cookie"] == SEEN_END
     with monkeypatch.context() as patch:

@@ -57,6 +57,8 @@ def test_links_are_the_first_requests_of_a_fresh_server(new_page, fresh_server):
     expect(former.get_by_text("Page not found")).to_have_count(0)
     for text in ("scores 4 × 4", "works like a dictionary", "In code"):
         expect(lesson.get_by_text(text).last).to_be_visible()
+    # What is imported before Streamlit runs makes it warn in the terminal.
+    assert "No runtime found" not in fresh_server.log()
 
 
 def test_the_address_follows_the_controls_on_every_page_and_back_undoes(bench, new_page, server):
