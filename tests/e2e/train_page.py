@@ -56,6 +56,8 @@ class TrainPage:
             panel = self.page.locator("details").filter(has=self.part(key))
             panel.locator("summary").first.click()
             expect(panel).to_have_attribute("open", "")
+            # It draws its controls once more, as a person sees before typing.
+            self.settle()
         return field
 
     def fill(self, key: str, value: object) -> None:

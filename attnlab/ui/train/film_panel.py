@@ -112,12 +112,6 @@ def has_shipped_film(snapshot: Snapshot) -> bool:
     return snapshot.latest is None and not has_failed and snapshot.experiment in shipped_films()
 
 
-def draw_film_meanwhile(snapshot: Snapshot) -> None:
-    """Draw the film that comes with attnlab, until this session has a computed one."""
-    if _KEY not in session().kept and snapshot.experiment in shipped_films():
-        draw_shipped_film(snapshot)
-
-
 def draw_shipped_film(snapshot: Snapshot) -> str:
     """Draw the film of a run's settings that comes with attnlab; return what the run learned."""
     film = present(shipped_film(snapshot.experiment))

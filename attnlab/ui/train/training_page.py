@@ -41,13 +41,7 @@ from attnlab.ui.library.opening import (
 )
 from attnlab.ui.train import cursor, figures_panel, loss_panel, transport
 from attnlab.ui.train.controller import Form, queue, run_commands, start
-from attnlab.ui.train.film_panel import (
-    draw_film,
-    draw_film_meanwhile,
-    draw_shipped_film,
-    film_of_page,
-    has_shipped_film,
-)
+from attnlab.ui.train.film_panel import draw_film, draw_shipped_film, film_of_page, has_shipped_film
 from attnlab.ui.train.film_subject import measure_some, not_measured, subject_of_film
 from attnlab.ui.train.inside import panel
 from attnlab.ui.train.measures_panel import draw_essential_parts, training_accuracy
@@ -188,18 +182,13 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
         # Containers first: what they hold depends on the controls below.
         picture, sentence = st.container(key="picture"), st.container(key="what_happened")
         parts = st.container(key="essential_parts")
-    with picture:
-        place = st.empty()
-    if run is not session_run() and not has_shipped_film(snapshot):
-        with place:
-            draw_film_meanwhile(snapshot)
     with sentence:
         # Without valid settings, the error beside the buttons says what to do.
         if isinstance(form, Experiment) or snapshot.state != "idle":
             _draw_words(form, snapshot, seen, moment, informative, looks_inside=looks_inside)
     if has_shipped_film(snapshot):
         # Alone in its place, as the film of the run is, so that the one replaces the other.
-        with place:
+        with picture:
             learned = draw_shipped_film(snapshot)
         sentence.markdown(f":material/history_edu: {learned}")
         return
@@ -226,7 +215,7 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
                 tokens, _ = panel.edited_sequence(seen)
             film = film_of_page(seen, tokens, tuple(map(int, places)))
             film |= subject_of_film(seen)
-        with place:
+        with picture:
             film |= loss_panel.loss_data(seen, choice, past)
             draw_film(film, has_ended=snapshot.state == "done" and run is session_run())
         at_rest = moment.is_now and not snapshot.active
