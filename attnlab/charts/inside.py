@@ -33,9 +33,8 @@ _HUES = MappingProxyType(
         "model": HUES.learned,
     }
 )
-# In pixels: a cell with room for its number, a cell of the confusion matrix at most, and the names
-# beside the rows of the final query, so that a page can put something above the columns.
-_NUMBER_WIDTH, _COUNT_CELL, _NAMES = 28, 72, 110
+# In pixels: a cell with room for its number, and a cell of the confusion matrix at most.
+_NUMBER_WIDTH, _COUNT_CELL = 28, 72
 
 
 def final_query_chart(
@@ -53,11 +52,10 @@ def final_query_chart(
     the others. `symbols` are the tokens of the positions.
     """
     days, domain = tuple(range(1, len(symbols) + 1)), (0, most)
-    names = tuple((name, _NAMES) for name in ("labelLimit", "minExtent", "maxExtent"))
     return heatmap_chart(
         cells_table(("row", [*rows]), ("day", days), value=np.stack([*rows.values()])),
         x=Side("day", word, days, position_names(days, symbols), HUES.key),
-        y=Side("row", None, tuple(rows), look=names),
+        y=Side("row", None, tuple(rows)),
         shades=(
             Shade(title, domain=domain, cells=f"datum.row !== '{TRUTH}'"),
             Shade(title, TRUTHS, domain, legend=False, cells=f"datum.row === '{TRUTH}'"),

@@ -117,13 +117,11 @@ def test_a_click_that_is_late_does_not_apply_the_settings_of_later():
 
 def test_a_day_is_changed_once():
     def script():
-        import numpy as np
-
-        from attnlab.ui.inspect.sequence_panel import draw_days
+        from attnlab.ui.train.inside.sequence_panel import draw_days
         from tests.unit.small_experiments import SMALL
 
         # As it was drawn before the clicks.
-        draw_days(SMALL.generator.vocabulary, np.array([0, 2, 1, 1]), "day")
+        draw_days(SMALL.generator.vocabulary, (0, 2, 1, 1), "day")
 
     page = AppTest.from_function(script)
     page.session_state["edited_days"] = (0, 2, 1, 1)

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.e2e
 # What stands on a page when all of it is there; elsewhere it is the last expander.
 _LAST = {
     "known_results": "summary:has-text('Run it here')",
-    "look_inside": ".st-key-transitions",
+    "look_inside": ".st-key-chart_truth",
     "words": "text=every position predicts its next token",
 }
 # Of a row of sections, of which one is drawn.

@@ -56,8 +56,8 @@ def test_it_opens_on_the_first_preset_and_its_finished_example(new_page, server)
     assert train.status().steps == 2_000
     expect(train.part("task")).to_contain_text("Day 11 depends on days 1, 4 and 8, and on chance.")
     expect(train.part("verdict")).to_contain_text("accuracy 0.548", timeout=_PATIENCE)
-    expect(train.part("state")).to_contain_text("below: a finished example")
-    expect(train.part("what_happened")).to_contain_text("Start (key S) trains it here")
+    expect(train.part("state")).to_contain_text("This run comes with attnlab.")
+    expect(train.part("what_happened")).to_contain_text("of the attention is on days 1, 4 and 8")
     for head in ("head 1", "head 2", "head 3"):
         expect(train.film).to_contain_text(head)
     # The days that the table reads are underlined.

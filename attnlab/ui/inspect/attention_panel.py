@@ -15,11 +15,11 @@ from attnlab.ui.inspect.lengths_panel import draw_lengths
 from attnlab.ui.inspect.maps_panel import draw_maps, draw_two_runs
 from attnlab.ui.inspect.prediction_panel import draw_final_query
 from attnlab.ui.inspect.quality_panel import draw_quality, draw_target_quality
-from attnlab.ui.inspect.sequence_panel import draw_sequence
 from attnlab.ui.inspect.target_panel import draw_source_maps, draw_target
 from attnlab.ui.inspect.view import View, draw_view
 from attnlab.ui.train.course import draw_over_training, with_model
 from attnlab.ui.train.cursor import Moment, models_before, shown_moment
+from attnlab.ui.train.inside.sequence_panel import edited_sequence
 from attnlab.ui.train.tabs import ATTENTION, TABS
 from attnlab.ui.train.training_page import Bench
 
@@ -60,7 +60,7 @@ def _test_of(run: LiveRun, *, at_rest: bool) -> np.ndarray | None:
 
 def _draw_sequence(run: LiveRun, snapshot: Snapshot, moment: Moment, *, at_rest: bool) -> None:
     experiment, model = snapshot.experiment, moment.model
-    tokens = draw_sequence(snapshot)
+    tokens = np.array(edited_sequence(snapshot))
     # The view settings are below the prediction, but are read first.
     prediction = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):

@@ -24,8 +24,6 @@ _MOST_HEADS = 8
 # A share of the attention or of the dependence that counts.
 _MUCH = 0.1
 _FRAME_HEIGHT, _ROW_HEIGHT, _LEAST_HEIGHT = 104, 32, 220
-# Relative widths of the map and of the next token's distribution.
-MAP_AND_BARS = (3, 2)
 
 
 def _draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
@@ -86,18 +84,14 @@ def draw_final_query(
     *,
     at_rest: bool,
 ) -> None:
-    """Draw the final query and the next token's distribution."""
-    left, right = st.columns(MAP_AND_BARS, gap="medium")
-    below = st.container()
-    with left, waiting():
+    """Draw the rows of the final query, and how far its prediction is from the true one."""
+    with waiting():
         true, marginals = known_truth(experiment)
         found = sequence_comparison(experiment, model, tokens, marginals)
-        _draw_rows(experiment, found, tokens, view, at_rest=at_rest)
         if at_rest:
-            with below:
-                _draw_account(experiment, found, true, view)
-    with right:
-        _draw_next_day(experiment, model, tokens, at_rest=at_rest)
+            _draw_account(experiment, found, true, view)
+        _draw_rows(experiment, found, tokens, view, at_rest=at_rest)
+    _draw_surprise(experiment, model, tokens)
 
 
 def final_rows(found: Comparison, view: View) -> dict[str, Float[np.ndarray, " day"]]:
@@ -144,43 +138,22 @@ def _draw_rows(
         )
 
 
-def _draw_next_day(
-    experiment: Experiment, model: AbstractModel, tokens: np.ndarray, *, at_rest: bool
-) -> None:
-    vocabulary = experiment.generator.vocabulary
+def _draw_surprise(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
+    """Draw the expected loss of the shown prediction, or why the sequence is impossible."""
     learned = final_probs(model, tokens[None], experiment.training.readout)[0]
     try:
         true = next_token(experiment.generator, tokens.tolist())
     except ValueError as error:
         draw_error(f"{error} The model predicts:", icon=":material/block:")
-        rows = zip(vocabulary.symbols, learned, strict=True)
+        rows = zip(experiment.generator.vocabulary.symbols, learned, strict=True)
         shares = (f"{as_text(symbol)} {probability:.3f}" for symbol, probability in rows)
         st.markdown(" · ".join(shares))
         return
-
-    def in_words(probs: np.ndarray) -> str:
-        pairs = zip(vocabulary.symbols, probs, strict=True)
-        return ", ".join(f"{symbol} {probability:.2f}" for symbol, probability in pairs)
-
-    word = experiment.generator.position_word
-    alt = f"The next {word}: true and model distribution."
-    if at_rest:
-        alt = f"The next {word}. True: {in_words(true)}; model: {in_words(learned)}."
-    with st.container(key="chart_next_day"):
-        draw_chart(
-            charts.next_day_chart(
-                {"true": true, "model": learned},
-                symbols=vocabulary.symbols,
-                word=word,
-                height=_LEAST_HEIGHT,
-            ),
-            name=f"The next {word}",
-            alt=alt,
-        )
     parts = surprise(true, learned)
     with st.container(key="surprise"):
         st.caption(
-            f"The {link_to('entropy')} of the true distribution is {parts.unavoidable:.3f} "
-            f"{link_to('nat', 'nats')}, and {link_to('KL divergence', 'KL')}(true ‖ model) is "
-            f"{parts.error:.3f} nats. The expected loss is their sum."
+            f"Of the expected loss after this sequence, {parts.unavoidable:.3f} "
+            f"{link_to('nat', 'nats')} are unavoidable (the {link_to('entropy')} of the true "
+            f"distribution) and {parts.error:.3f} nats are the model's error "
+            f"({link_to('KL divergence', 'KL')}(true ‖ model))."
         )

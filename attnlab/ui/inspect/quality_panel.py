@@ -20,6 +20,7 @@ from attnlab.training.evaluation import EvaluationByPosition
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import figure
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.jobs import draw_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
@@ -31,6 +32,7 @@ _HEIGHT = 300
 _LEVEL = 0.01
 
 
+@panel("Errors over the whole test set", key="test_set", icon="grid_on")
 def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
     """Draw predictions over the whole test set; they are computed once per model."""
     # Keep the model, not its id: Python may reuse the id of a deleted object.
@@ -51,13 +53,12 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
             else:
                 st.caption(f"Stopped. {state.message}")
                 draw_button("Continue", "quality_go_on", "resume", job.start)
-    st.header("Over the whole test set", anchor=False, divider="gray")
     if found is not None:
         _draw_predictions(found, vocabulary)
         if found.by_position is not None:
             _draw_by_position(found.by_position, experiment)
-    st.header("Model and true distribution", anchor=False, divider="gray")
     if found is not None and found.transitions is not None:
+        st.header("Model and true distribution", anchor=False)
         _draw_transitions(found.transitions, vocabulary)
         _draw_test(present(found.test), int(found.counts.sum()), word)
 
@@ -177,9 +178,9 @@ def _draw_test(found: LikelihoodRatioTest, size: int, word: str) -> None:
     )
 
 
+@panel("Errors over the whole test set", key="target_test_set", icon="grid_on")
 def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> None:
     """Draw a task's results over the whole test set; they are computed once per model."""
-    st.header("Over the whole test set", anchor=False, divider="gray")
     draw_target_test(task, model, test, partial(_draw_targets, task=task, size=len(test)))
 
 

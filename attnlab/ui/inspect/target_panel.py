@@ -21,7 +21,8 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.inspect.view import mean_patterns
 from attnlab.ui.sequence_to_sequence.hands import draw_source_field
-from attnlab.ui.train.inside.panel import chosen_sequence, draw_head_choice
+from attnlab.ui.train.inside.panel import draw_head_choice
+from attnlab.ui.train.inside.sequence_panel import chosen_sequence
 from attnlab.ui.train.inside.shown import Choice
 
 _SOURCE = "edited_source"

@@ -1,7 +1,6 @@
 """The step that all panels of a run show, and the untrained model before training."""
 
 import bisect
-import contextlib
 import dataclasses
 import functools
 import gc
@@ -59,9 +58,11 @@ def show_step(step: int | None) -> None:
 
 def follow_shown_step() -> None:
     """In a callback: redraw all fragments that show the step, not only that of the control."""
-    # A page without both fragments redraws what it would redraw anyway.
-    with contextlib.suppress(StreamlitAPIException):
+    try:
         st.rerun([LIVE, OVER_TRAINING])
+    except StreamlitAPIException:
+        # A page may have only one of them, and a click that interrupts a rerun finds neither.
+        st.rerun()
 
 
 def shown_step() -> int | None:

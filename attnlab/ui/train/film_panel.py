@@ -23,7 +23,6 @@ from attnlab.models import AbstractModel
 from attnlab.optimum import optimum, token_marginals
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.display import on_dark
-from attnlab.ui.core.example_run import EXAMPLE_NOTE
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.session import session
@@ -119,8 +118,7 @@ def draw_shipped_film(snapshot: Snapshot) -> str:
     # No other panel shows its steps.
     data = film | {"key": "shipped", "dark": on_dark(), "at": None}
     _component()(data=data, key="shipped_film")
-    start = " **Start** (key S) trains it here." * (snapshot.state == "idle")
-    return f"{about} {EXAMPLE_NOTE}{start}"
+    return about
 
 
 def _follow() -> None:

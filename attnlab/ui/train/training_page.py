@@ -44,6 +44,7 @@ from attnlab.ui.train.controller import Form, queue, run_commands, start
 from attnlab.ui.train.film_panel import draw_film, draw_shipped_film, film_of_page, has_shipped_film
 from attnlab.ui.train.film_subject import measure_some, not_measured, subject_of_film
 from attnlab.ui.train.inside import panel
+from attnlab.ui.train.inside.sequence_panel import draw_editable_sequence, draw_sequence_choice
 from attnlab.ui.train.measures_panel import draw_essential_parts, training_accuracy
 from attnlab.ui.train.repeat import draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs, follow_run_file
@@ -51,6 +52,8 @@ from attnlab.ui.train.tabs import ATTENTION, TABS, VIEW
 from attnlab.ui.train.welcome import draw_next_step, draw_welcome, follow_choice
 
 _QUESTION = "Can the model discover this rule from examples?"
+# Up to this length the buttons that change a sequence are one line.
+_MOST_ABOVE = 12
 
 
 class Bench(NamedTuple):
@@ -175,11 +178,12 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
     moment = None if seen.latest is None else cursor.shown_moment(seen)
     informative = _informative(snapshot.experiment)
     with st.container(gap="xxsmall"):
-        _draw_state(run, form, snapshot, moment)
+        _draw_state(run, form, snapshot, moment, looks_inside=looks_inside)
         follow_choice()
         if not looks_inside:
             draw_welcome()
         # Containers first: what they hold depends on the controls below.
+        editor = st.container()
         picture, sentence = st.container(key="picture"), st.container(key="what_happened")
         parts = st.container(key="essential_parts")
     with sentence:
@@ -196,23 +200,23 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
         if snapshot.state != "idle":
             picture.markdown(_instructions(snapshot))
         return
-    if run is not session_run():
-        sentence.markdown(f"{EXAMPLE_NOTE} **Start** (key S) trains it here.")
+    process = seen.experiment.generator
     with st.container(gap="small"):
         if not looks_inside:
             _draw_figures(run, form, seen, moment)
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-            sequence = panel.draw_sequence_choice(seen)
-            choice = loss_panel.LossChoice(logarithmic=False, baselines=(), seeds=None)
-            if not looks_inside:
-                choice = loss_panel.draw_loss_choice(run, seen)
+        choice = loss_panel.LossChoice(logarithmic=False, baselines=(), seeds=None)
+        if looks_inside and st.session_state[VIEW] == ATTENTION and not process.writes_target:
+            # Many buttons above the film would move it out of the first screen.
+            with editor if seen.experiment.length <= _MOST_ABOVE else st.container():
+                tokens = draw_editable_sequence(seen)
+        else:
+            with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+                tokens = tuple(map(int, present(seen.probes)[draw_sequence_choice(seen)]))
+                if not looks_inside:
+                    choice = loss_panel.draw_loss_choice(run, seen)
         past = loss_panel.runs_beside(seen.experiment)
-        process = seen.experiment.generator
         places = () if informative is None else np.flatnonzero(informative) + 1
         with building, st.spinner("Computing the film …"):
-            tokens = tuple(map(int, present(seen.probes)[sequence]))
-            if looks_inside and st.session_state[VIEW] == ATTENTION and not process.writes_target:
-                tokens, _ = panel.edited_sequence(seen)
             film = film_of_page(seen, tokens, tuple(map(int, places)))
             film |= subject_of_film(seen)
         with picture:
@@ -236,7 +240,14 @@ def _draw_figures(run: LiveRun, form: Form, seen: Snapshot, moment: cursor.Momen
     figures_panel.draw_figures(seen, moment.evaluation, training_accuracy(run, seen, moment))
 
 
-def _draw_state(run: LiveRun, form: Form, snapshot: Snapshot, moment: cursor.Moment | None) -> None:
+def _draw_state(
+    run: LiveRun,
+    form: Form,
+    snapshot: Snapshot,
+    moment: cursor.Moment | None,
+    *,
+    looks_inside: bool,
+) -> None:
     """Draw the run's state, beside what the settings of the controls allow, and other seeds."""
     shown = transport.settings_of_shown_run(form, snapshot)
     line = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
@@ -249,12 +260,17 @@ def _draw_state(run: LiveRun, form: Form, snapshot: Snapshot, moment: cursor.Mom
                     which, key = ("this", None) if snapshot.active else ("your last", "last_run")
                     with st.container(key=key, width="content"):
                         st.markdown(f"These charts show {which} run ({shown}).")
-                is_started = snapshot.state != "idle" and not shown
-                figures_panel.draw_prospect(form, is_other=bool(shown), is_started=is_started)
-        if has_shipped_film(snapshot):
-            st.markdown(":gray-badge[below: a finished example]", width="content")
+                if not looks_inside:
+                    is_started = snapshot.state != "idle" and not shown
+                    figures_panel.draw_prospect(form, is_other=bool(shown), is_started=is_started)
+        comes_with_attnlab = has_shipped_film(snapshot) or run is not session_run()
+        if comes_with_attnlab:
+            # On Train the welcome says so, and the line has no more room.
+            can_start = looks_inside and snapshot.state in ("idle", "done")
+            start = " **Start** (key S) trains it here." * can_start
+            st.markdown(f"{EXAMPLE_NOTE}{start}", width="content")
         draw_continue_offer(run)
-        if not shown:
+        if not shown and not looks_inside and not comes_with_attnlab:
             with st.container(**line, key="seeds", width="content"):
                 draw_repeat(form, snapshot)
 

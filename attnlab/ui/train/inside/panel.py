@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnlab.configuration.options import present
 from attnlab.film.sequence import final_sources
-from attnlab.generators import AbstractGenerator, as_task
+from attnlab.generators import as_task
 from attnlab.inspection import depends_on
 from attnlab.inspection.targets import on_true_alignment
 from attnlab.models import AbstractModel, Trace
@@ -19,71 +19,18 @@ from attnlab.ui.core.display import INSIDE_HEIGHT, on_dark
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.train.cursor import follow_shown_step
 from attnlab.ui.train.inside.maps import MAP_VIEWS
 from attnlab.ui.train.inside.other_views import ALIGNMENT_VIEW, VALUE_VIEWS, cross_maps
+from attnlab.ui.train.inside.sequence_panel import draw_sequence_choice
 from attnlab.ui.train.inside.shown import ALIGNMENT, MEAN, Choice, Influence, Inside, Shown
 
 # In the order of the menu.
 VIEWS = MappingProxyType({ALIGNMENT: ALIGNMENT_VIEW, **MAP_VIEWS, **VALUE_VIEWS})
 
-# Key of the film's sequence.
-_FILM = "probe"
-# The user's changes of the sequence, and what they are changes of.
-EDITED, EDITED_FROM = "edited_days", "edited_from"
 # With more heads, a chip only has room for a name such as "H1".
 _NAMED_IN_FULL = 4
 # Every redraw replaces each token of each of these sequences by each other token.
 _SEQUENCES, _LONG_SEQUENCES, _LONG, _VERY_LONG = 32, 4, 24, 64
-
-
-def _sequence_key(process: AbstractGenerator, key: str = _FILM) -> str:
-    return f"task_{key}" if process.writes_target else key
-
-
-def chosen_sequence(snapshot: Snapshot) -> int:
-    """Return the index of the film's probe sequence, which is chosen above."""
-    return st.session_state.get(_sequence_key(snapshot.experiment.generator), 0)
-
-
-def edited_sequence(snapshot: Snapshot) -> tuple[tuple[int, ...], bool]:
-    """Return the film's sequence with the user's changes, and whether there are any.
-
-    Another sequence of the film, or another process, has no changes yet.
-    """
-    process = snapshot.experiment.generator
-    shown = tuple(map(int, present(snapshot.probes)[chosen_sequence(snapshot)]))
-    if st.session_state.get(EDITED_FROM) != (process, shown):
-        st.session_state[EDITED_FROM] = process, shown
-        st.session_state[EDITED] = shown
-    return st.session_state[EDITED], st.session_state[EDITED] != shown
-
-
-def draw_sequence_choice(snapshot: Snapshot, key: str = _FILM, *, has_mean: bool = False) -> Any:
-    """Draw the menu of probe sequences; return the chosen index, or `MEAN` for their mean."""
-    process, probes = snapshot.experiment.generator, present(snapshot.probes)
-    count, vocabulary = len(probes), process.vocabulary
-
-    def name(choice: int | str) -> str:
-        if choice == MEAN:
-            return f"mean of {count} sequences"
-        return f"{int(choice) + 1}: {vocabulary.shorten(probes[int(choice)])}"
-
-    means = [MEAN] if has_mean else []
-    return st.selectbox(
-        "sequence",
-        [*means, *range(count)],
-        format_func=name,
-        # A task starts with one sequence, since a mean over different alignments is blurred.
-        index=len(means) if process.writes_target else 0,
-        key=_sequence_key(process, key),
-        persist_state="session",
-        # The panels below the film follow its sequence.
-        on_change=follow_shown_step if key == _FILM else None,
-        width=235,
-        help="The sequence read by the model. These sequences stay the same during training, so "
-        "changes come from the model.",
-    )
 
 
 def draw_head_choice(
