@@ -16,10 +16,10 @@ from attnlab.generators import (
     TASKS,
     AbstractGenerator,
 )
-from attnlab.law_report import USUAL_LENGTH, LawReport, law_report
 from attnlab.optimum.conformity import Conformity, ContextTest, conformity
 from attnlab.registering import import_file
 from attnlab.runs.option_texts import read_generator
+from attnlab.testing.law_report import USUAL_LENGTH, LawReport, law_report
 
 _LEVEL = 0.01
 _MOST_BYTES = 50_000_000

@@ -8,10 +8,10 @@ import re
 import pytest
 
 from attnlab.generators import PROCESSES, Mess3
-from attnlab.law_report import LawReport
 from attnlab.optimum.exact_table import exact_table
 from attnlab.registering import unregister
 from attnlab.runs.option_texts import read_generator
+from attnlab.testing.law_report import LawReport
 
 pytestmark = pytest.mark.usefixtures("as_users_run")
 

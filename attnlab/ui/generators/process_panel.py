@@ -15,8 +15,8 @@ from attnlab.generators import (
     HiddenChain,
     as_hidden_chain,
 )
-from attnlab.law_report import LawReport
 from attnlab.runs.links import control_key
+from attnlab.testing.law_report import LawReport
 from attnlab.training.limits import check_limit
 from attnlab.training.steps import Training
 from attnlab.ui.controls.address import go_to

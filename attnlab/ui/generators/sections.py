@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from attnlab.law_report import usual_report
 from attnlab.optimum import agreement, baselines_of, dependence, frequencies, optimum
+from attnlab.testing.law_report import usual_report
 from attnlab.ui.controls.address import choices_in_address
 
 # By section: the functions whose results it shows, besides the sample.
