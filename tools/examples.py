@@ -33,7 +33,8 @@ from attnlab.lessons.costs import (
 from attnlab.lessons.sweep import run_sweep, usual_sweep
 from attnlab.runs.history import Curve, empty_history
 from attnlab.runs.library.summary import record_of
-from attnlab.runs.storage import Run, save_run
+from attnlab.runs.run import Run
+from attnlab.runs.storage import save_run
 from attnlab.training.experiment import Experiment, to_json
 from attnlab.training.loop import Progress, run
 from attnlab.training.presets import FIRST_PRESET, PRESETS

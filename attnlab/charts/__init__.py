@@ -4,18 +4,78 @@
 and names for them. Charts do not import Streamlit, and compute no results.
 """
 
-from attnlab.charts.curves import *
-from attnlab.charts.dots import *
-from attnlab.charts.drawing import *
-from attnlab.charts.heads import *
-from attnlab.charts.heatmap import *
-from attnlab.charts.inside import *
-from attnlab.charts.lessons import *
-from attnlab.charts.lines import *
-from attnlab.charts.maps import *
-from attnlab.charts.matrix import *
-from attnlab.charts.overview import *
-from attnlab.charts.processes import *
-from attnlab.charts.simplex import *
-from attnlab.charts.stacked import *
-from attnlab.charts.style import *
+from attnlab.charts.curves import BRUSH as BRUSH
+from attnlab.charts.curves import axis_of_numbers as axis_of_numbers
+from attnlab.charts.curves import axis_of_texts as axis_of_texts
+from attnlab.charts.curves import bands_chart as bands_chart
+from attnlab.charts.curves import parallel_chart as parallel_chart
+from attnlab.charts.curves import share_names as share_names
+from attnlab.charts.curves import shares_chart as shares_chart
+from attnlab.charts.curves import shares_table as shares_table
+from attnlab.charts.curves import swept_chart as swept_chart
+from attnlab.charts.curves import swept_table as swept_table
+from attnlab.charts.curves import within as within
+from attnlab.charts.dots import claim_chart as claim_chart
+from attnlab.charts.dots import dots_chart as dots_chart
+from attnlab.charts.dots import means_table as means_table
+from attnlab.charts.dots import plot_chart as plot_chart
+from attnlab.charts.dots import references_table as references_table
+from attnlab.charts.dots import result_chart as result_chart
+from attnlab.charts.drawing import Drawing as Drawing
+from attnlab.charts.drawing import as_picture as as_picture
+from attnlab.charts.drawing import to_png as to_png
+from attnlab.charts.drawing import to_svg as to_svg
+from attnlab.charts.heads import HeadPicture as HeadPicture
+from attnlab.charts.heads import alignment_chart as alignment_chart
+from attnlab.charts.heads import heads_chart as heads_chart
+from attnlab.charts.heatmap import Shade as Shade
+from attnlab.charts.heatmap import Side as Side
+from attnlab.charts.heatmap import cells_table as cells_table
+from attnlab.charts.heatmap import heatmap_chart as heatmap_chart
+from attnlab.charts.heatmap import top_of_scale as top_of_scale
+from attnlab.charts.inside import TRUTH as TRUTH
+from attnlab.charts.inside import by_day_chart as by_day_chart
+from attnlab.charts.inside import calibration_chart as calibration_chart
+from attnlab.charts.inside import confusion_chart as confusion_chart
+from attnlab.charts.inside import final_query_chart as final_query_chart
+from attnlab.charts.inside import next_day_chart as next_day_chart
+from attnlab.charts.lessons import CLICKED as CLICKED
+from attnlab.charts.lessons import component_chart as component_chart
+from attnlab.charts.lessons import distribution_chart as distribution_chart
+from attnlab.charts.lessons import fit_chart as fit_chart
+from attnlab.charts.lessons import gap_map_chart as gap_map_chart
+from attnlab.charts.lessons import path_chart as path_chart
+from attnlab.charts.lessons import plane_chart as plane_chart
+from attnlab.charts.lessons import reached_chart as reached_chart
+from attnlab.charts.lessons import softmax_chart as softmax_chart
+from attnlab.charts.lessons import training_chart as training_chart
+from attnlab.charts.lines import Scale as Scale
+from attnlab.charts.lines import Series as Series
+from attnlab.charts.lines import distinct as distinct
+from attnlab.charts.lines import level_table as level_table
+from attnlab.charts.lines import lines_chart as lines_chart
+from attnlab.charts.lines import losses_chart as losses_chart
+from attnlab.charts.lines import series_table as series_table
+from attnlab.charts.maps import block_of as block_of
+from attnlab.charts.maps import map_chart as map_chart
+from attnlab.charts.maps import position_names as position_names
+from attnlab.charts.matrix import Matrix as Matrix
+from attnlab.charts.matrix import matrix_chart as matrix_chart
+from attnlab.charts.overview import overview_chart as overview_chart
+from attnlab.charts.processes import frequency_chart as frequency_chart
+from attnlab.charts.processes import frequency_map_chart as frequency_map_chart
+from attnlab.charts.processes import rule_chart as rule_chart
+from attnlab.charts.simplex import PICK as PICK
+from attnlab.charts.simplex import belief_table as belief_table
+from attnlab.charts.simplex import corner_table as corner_table
+from attnlab.charts.simplex import simplex_address as simplex_address
+from attnlab.charts.simplex import simplex_chart as simplex_chart
+from attnlab.charts.stacked import stacked_chart as stacked_chart
+from attnlab.charts.stacked import stacked_table as stacked_table
+from attnlab.charts.style import HUES as HUES
+from attnlab.charts.style import INK as INK
+from attnlab.charts.style import SHARES as SHARES
+from attnlab.charts.style import SIGNED as SIGNED
+from attnlab.charts.style import TRUTHS as TRUTHS
+from attnlab.charts.style import past_css as past_css
+from attnlab.charts.style import past_hue as past_hue

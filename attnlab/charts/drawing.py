@@ -8,6 +8,8 @@ import inspect
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import altair as alt
@@ -16,6 +18,8 @@ import vl_convert
 from PIL import Image
 
 from attnlab.charts.style import on_dark, with_large_type
+from attnlab.configuration.options import OptionError
+from attnlab.runs.whole_file import save_bytes
 
 # Cached specifications: a page has about ten charts, and a user tries a few dozen variants of each.
 _MOST_SPECS = 512
@@ -24,6 +28,8 @@ _MOST_SPECS = 512
 _AS_IT_IS = alt.DataFormat(parse=None)
 # Exported files: pixels per unit, for sharp text on screens and paper, and the margin.
 _DOTS, _PADDING = 2, 16
+# Pixels of the axes in a file, which has no page to fill.
+_WIDTH = 720
 
 # A chart function gets the name of a table, never its rows.
 Rows = alt.NamedData
@@ -57,6 +63,28 @@ class Drawing:
         # Data that are part of the specification, such as the level of a rule, are already there.
         spec["datasets"] = spec.get("datasets", {}) | dict(self.tables)
         return with_large_type(spec) if large else spec
+
+    def save(
+        self, path: str | Path, *, title: str = "", width: int = _WIDTH, dark: bool = False
+    ) -> None:
+        """Write a file: `.png` or `.svg`, or an interactive `.html`, which needs no network.
+
+        Args:
+            path: The file; its suffix is the format. An existing file is replaced.
+            title: A title above the chart.
+            width: Width of the axes in pixels, if the chart has none of its own.
+            dark: Whether to use the colours of the dark theme.
+
+        Raises:
+            OptionError: For another suffix.
+            OSError: If the file cannot be written.
+        """
+        kind = Path(path).suffix.lower()
+        if kind not in _WRITERS:
+            problem, remedy = "not the name of a picture", f"End it with {', '.join(_WRITERS)}"
+            raise OptionError("path", str(path), problem, remedy)
+        picture = as_picture(self, title=title, description=title, width=width, dark=dark)
+        save_bytes(_WRITERS[kind](picture), Path(path))
 
 
 def sized(chart: Chart, width: int, height: int) -> Chart:
@@ -117,7 +145,8 @@ def as_picture(
 ) -> dict[str, Any]:
     """Return a specification that can be drawn without a page: with title, subtitles and data.
 
-    An empty title leaves out the subtitles, too. The background is white or, with `dark`, that of
+    A chart whose texts need room has its size in files as the `picture` of its `usermeta`. An empty
+    title leaves out the subtitles, too. The background is white or, with `dark`, that of
     the dark theme. An SVG has the `description` for screen readers.
     """
     specification = drawing.specification(dark=dark)
@@ -130,22 +159,28 @@ def as_picture(
     ground, ink, grid = ("#12151c", "#e6e9f0", "#2b303c") if dark else ("white", "black", "#e3e6ee")
     words = {"labelFontSize": 12, "titleFontSize": 12, "labelColor": ink, "titleColor": ink}
     heading = {"fontSize": 16, "subtitleFontSize": 12, "color": ink, "subtitleColor": ink}
-    return specification | {
-        "datasets": specification["datasets"] | tables,
-        # An empty title would leave room for itself.
-        **({"title": {"text": title, "subtitle": [*subtitles]}} if title else {}),
-        "description": description,
-        "width": specification.get("width", width),
-        "padding": _PADDING,
-        "config": specification["config"]
+    size = specification.get("usermeta", {}).get("picture", {})
+    own = specification.get("width", width)
+    return (
+        specification
+        | size
         | {
-            "background": ground,
-            "axis": {**words, "gridColor": grid, "titlePadding": 8},
-            "legend": words,
-            "title": {**heading, "anchor": "start", "offset": 14},
-            "view": {"stroke": "transparent"},
-        },
-    }
+            "datasets": specification["datasets"] | tables,
+            # An empty title would leave room for itself.
+            **({"title": {"text": title, "subtitle": [*subtitles]}} if title else {}),
+            "description": description,
+            "width": max(own, size.get("width", 0)),
+            "padding": _PADDING,
+            "config": specification["config"]
+            | {
+                "background": ground,
+                "axis": {**words, "gridColor": grid, "titlePadding": 8},
+                "legend": words,
+                "title": {**heading, "anchor": "start", "offset": 14},
+                "view": {"stroke": "transparent"},
+            },
+        }
+    )
 
 
 def to_svg(picture: dict[str, Any]) -> str:
@@ -160,3 +195,17 @@ def to_png(picture: Mapping[str, Any]) -> bytes:
     # text in other fonts. It draws emoji in colour anyway.
     text = json.dumps(picture, ensure_ascii=False).replace("\ufe0f", "")
     return vl_convert.vegalite_to_png(text, scale=_DOTS)
+
+
+def to_html(picture: Mapping[str, Any]) -> str:
+    """Return a picture as an interactive page that loads nothing."""
+    return vl_convert.vegalite_to_html(dict(picture), bundle=True)
+
+
+_WRITERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = MappingProxyType(
+    {
+        ".png": to_png,
+        ".svg": lambda picture: to_svg(picture).encode(),
+        ".html": lambda picture: to_html(picture).encode(),
+    }
+)

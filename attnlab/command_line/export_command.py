@@ -13,8 +13,8 @@ from attnlab.configuration.options import OptionError
 from attnlab.film import film_of, film_page, words_of
 from attnlab.runs.history import current_versions
 from attnlab.runs.library import Library, LibraryError, library_folder
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary
-from attnlab.runs.storage import Run
 
 _ADDRESS = "http://localhost:8501"
 

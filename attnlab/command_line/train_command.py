@@ -28,8 +28,9 @@ from attnlab.models import parameter_count
 from attnlab.optimum import FEW_BELIEFS, optimum
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.option_texts import experiment_parts, read_experiment, usual_experiment
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import summary_of
-from attnlab.runs.storage import Run, load_run, to_bytes
+from attnlab.runs.storage import load_run, to_bytes
 from attnlab.training.changes import change_between, rescheduled
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json

@@ -36,8 +36,9 @@ from attnlab.inspection.targets import exact_match_of
 from attnlab.registering import added_classes, register_by_path
 from attnlab.runs.history import empty_history
 from attnlab.runs.library import Library, LibraryError
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary, summary_of
-from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
+from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import OPEN, Limits, check_limits, steps_at_once
 from attnlab.training.loop import (

@@ -24,7 +24,7 @@ from attnlab.optimum import (
     token_marginals,
 )
 from attnlab.runs.history import History
-from attnlab.runs.storage import Run
+from attnlab.runs.run import Run
 from attnlab.training.experiment import Experiment, draw_data
 
 # The most cells of all maps in all frames, a byte each, and the fewest frames before maps lose

@@ -31,7 +31,10 @@ class Words(NamedTuple):
     link: str = ""
 
 
-def film_page(film: Film, words: Words) -> bytes:
+_NO_WORDS = Words()
+
+
+def film_page(film: Film, words: Words = _NO_WORDS) -> bytes:
     """Return a film as a whole page that fetches nothing, the same bytes every time."""
     return page_of(film_data(film) | words._asdict(), words.title)
 

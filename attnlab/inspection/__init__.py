@@ -14,6 +14,9 @@ from attnlab.inspection.attention_by_distance import predicted_decay as predicte
 from attnlab.inspection.belief_gap import BeliefGap as BeliefGap
 from attnlab.inspection.belief_gap import belief_gap as belief_gap
 from attnlab.inspection.belief_probes import TARGETS as TARGETS
+from attnlab.inspection.belief_probes import BeliefData as BeliefData
+from attnlab.inspection.belief_probes import ProbeSetup as ProbeSetup
+from attnlab.inspection.belief_probes import SiteProbe as SiteProbe
 from attnlab.inspection.belief_probes import belief_data as belief_data
 from attnlab.inspection.belief_probes import prepare_probes as prepare_probes
 from attnlab.inspection.belief_probes import probe_all_sites as probe_all_sites
@@ -46,6 +49,10 @@ from attnlab.inspection.predictions import depends_on as depends_on
 from attnlab.inspection.predictions import final_probs as final_probs
 from attnlab.inspection.predictions import probs_by_query as probs_by_query
 from attnlab.inspection.predictions import transitions as transitions
+from attnlab.inspection.probes import Probe as Probe
+from attnlab.inspection.probes import ProbeResult as ProbeResult
+from attnlab.inspection.probes import Score as Score
+from attnlab.inspection.probes import Steered as Steered
 from attnlab.inspection.probes import activations as activations
 from attnlab.inspection.probes import fit_probe as fit_probe
 from attnlab.inspection.probes import probe as probe

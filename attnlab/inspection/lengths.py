@@ -42,6 +42,7 @@ class LossAtLength(NamedTuple):
         excess: Loss minus that of the exact predictions of the same tokens, in nats: a mean over
             the positions after the trained length, or over all if there are none. Its error is
             over sequences.
+        excess_by_position: The same difference at each position of the loss.
     """
 
     length: int
@@ -49,6 +50,7 @@ class LossAtLength(NamedTuple):
     loss: LossByPosition
     floor: tuple[Best, ...]
     excess: Estimate
+    excess_by_position: tuple[Estimate, ...]
 
 
 def check_length(experiment: Experiment, length: int) -> None:
@@ -111,20 +113,22 @@ def loss_at_length(
     experiment: Experiment,
     model: AbstractModel,
     test: Int[np.ndarray, "sequences positions"],
-    length: int,
+    length: int | None = None,
 ) -> LossAtLength:
-    """Test a model on sequences of one length.
+    """Test a model on sequences of one length: its loss by position, with floor and excess.
 
     Args:
         experiment: The experiment that the model was trained with.
         model: The trained model.
         test: Test sequences of the run, which are used at the trained length. Sequences of another
             length are drawn from the process at that length.
-        length: Number of visible tokens, up to four times the trained length.
+        length: Number of visible tokens, up to four times the trained length, by default the
+            trained length.
 
     Raises:
         OptionError: As in `check_length`, and if the loss is not a finite number.
     """
+    length = experiment.length if length is None else length
     model = model_at_length(experiment, model, length)
     process = experiment.generator.at_length(length)
     size = sequences_at_length(experiment, length)
@@ -150,4 +154,5 @@ def loss_at_length(
         loss,
         tuple(best[position] for position in loss.positions),
         mean_and_error(excess[some].mean(axis=1, where=chosen[some])),
+        tuple(mean_and_error(excess[counted[:, t - 1], t - 1]) for t in loss.positions),
     )

@@ -20,8 +20,9 @@ from attnlab.lessons.costs import Cost, CostProgress
 from attnlab.lessons.sweep import Sweep, SweepProgress, Track
 from attnlab.optimum import Best
 from attnlab.runs.library.summary import summary_in
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary
-from attnlab.runs.storage import Run, RunFileError, from_bytes
+from attnlab.runs.storage import RunFileError, from_bytes
 from attnlab.training.experiment import from_json_record
 
 FILE = "examples.json"

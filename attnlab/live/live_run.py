@@ -15,9 +15,9 @@ from attnlab.configuration.options import present
 from attnlab.live.jobs import Job, Ticket, WorkQueue
 from attnlab.live.progress import Autosave, Pace, RunProgress, Save, SharedRuns
 from attnlab.models import parameter_count
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.snapshot import Snapshot
-from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment, Setup, abstract_state, prepare, source_of
 from attnlab.training.loop import EvaluationEvent, Event, NotFiniteError, evaluate_state, run
 from attnlab.training.steps import advance

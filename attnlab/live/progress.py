@@ -13,8 +13,8 @@ import jax
 
 from attnlab.configuration.options import OptionError, present
 from attnlab.runs.history import History, empty_history
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary, summary_of
-from attnlab.runs.storage import Run
 from attnlab.training.changes import REFUSAL, change_between
 from attnlab.training.experiment import Experiment, Setup
 from attnlab.training.loop import (

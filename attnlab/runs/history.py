@@ -102,22 +102,7 @@ class History:
         return dataclasses.replace(self, losses=joined, versions=None)
 
     def after(self, event: Event) -> "History":
-        """Return the history after an event of `run`; an unplanned evaluation adds nothing.
-
-        >>> from attnlab import Experiment, Run, Training, run, save_run
-        >>> experiment = Experiment(training=Training(steps=20, train_size=100, test_size=100))
-        >>> history = empty_history()
-        >>> for event in run(experiment):
-        ...     history = history.after(event)
-        ...     if isinstance(event, Progress):
-        ...         state = event.state
-        >>> history.losses.size, history.tests[-1][0], history.checkpoints[-1][0]
-        (20, 20, 20)
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     save_run(Run(experiment, state, history), Path(folder, "my.run"))
-        """
+        """Return the history after an event of `run`; an unplanned evaluation adds nothing."""
         if isinstance(event, Progress):
             return self.with_losses(event.losses.nll)
         if isinstance(event, Change):

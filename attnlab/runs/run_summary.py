@@ -11,7 +11,7 @@ from attnlab.configuration.options import OptionError, check_visible
 from attnlab.configuration.visible_text import normal
 from attnlab.models import parameter_count
 from attnlab.runs.history import Curve, Versions, loss_curve
-from attnlab.runs.storage import Run
+from attnlab.runs.run import Run
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.loop import LOWER_RATE

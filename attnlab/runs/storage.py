@@ -34,6 +34,7 @@ from attnlab.runs.history import (
     current_versions,
     versions_of,
 )
+from attnlab.runs.run import Run
 from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.changes import Change, before_changes
 from attnlab.training.evaluation import Evaluation, LossByPosition
@@ -62,14 +63,6 @@ class RunFileError(AttnlabError, ValueError):
     def __init__(self, problem: str, remedy: str = _REMEDY):
         self.problem = problem
         super().__init__(f"{problem} {remedy}")
-
-
-class Run(NamedTuple):
-    """A run that can be inspected and continued."""
-
-    experiment: Experiment
-    state: TrainState
-    history: History
 
 
 class Header(NamedTuple):

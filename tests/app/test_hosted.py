@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnlab.models import AttentionOptions
 from attnlab.runs.history import empty_history
-from attnlab.runs.storage import Run, to_bytes
+from attnlab.runs.run import Run
+from attnlab.runs.storage import to_bytes
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import HOSTED, OPEN
 from attnlab.training.steps import Training, advance

@@ -10,7 +10,7 @@ import pytest
 from attnlab.positions import Rotary
 from attnlab.runs.history import empty_history
 from attnlab.runs.links import to_query
-from attnlab.runs.storage import Run
+from attnlab.runs.run import Run
 from attnlab.training.experiment import prepare
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from tests.unit.live_runs import trained

@@ -8,8 +8,8 @@ import jax
 import numpy as np
 
 from attnlab.runs.history import Curve, current_versions, empty_history
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary
-from attnlab.runs.storage import Run
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import abstract_state

@@ -6,9 +6,9 @@ import time
 import jax
 import numpy as np
 
-from attnlab.runs.history import empty_history
-from attnlab.runs.storage import Run
-from attnlab.training.loop import Progress, run
+from attnlab.runs.run import Run
+from attnlab.training.experiment import prepare
+from attnlab.training.loop import run
 from tests.unit.small_experiments import small
 
 # Only reached when something hangs.
@@ -45,12 +45,11 @@ def finished(run):
 
 def trained(experiment):
     """The run of an experiment to its last step, without a thread."""
-    history = empty_history()
-    for event in run(experiment):
-        history = history.after(event)
-        if isinstance(event, Progress):
-            state = event.state
-    return Run(experiment, state, history)
+    setup = prepare(experiment)
+    record = Run(experiment, setup.state)
+    for event in run(experiment, setup=setup):
+        record = record.after(event)
+    return record
 
 
 def paused_after(run, steps):

@@ -59,5 +59,7 @@ def test_every_public_name_is_documented():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_the_code_of_a_document_runs(document):
+def test_the_code_of_a_document_runs(document, tmp_path, monkeypatch):
+    # Scripts write files.
+    monkeypatch.chdir(tmp_path)
     run_code(document)

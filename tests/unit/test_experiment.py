@@ -11,7 +11,8 @@ from attnlab.configuration.options import OptionError, check_option, options_of
 from attnlab.generators import Custom, Markov, NDays, Recall, Reverse
 from attnlab.models import AttentionOptions, LinearOptions
 from attnlab.runs.history import empty_history
-from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
+from attnlab.runs.run import Run
+from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import (
     Experiment,
     build_model,

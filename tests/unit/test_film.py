@@ -30,7 +30,8 @@ from attnlab.models.inside import trace_of
 from attnlab.optimum import baselines_of, next_token, optimum, token_marginals
 from attnlab.runs.history import empty_history, loss_curve
 from attnlab.runs.links import from_query
-from attnlab.runs.storage import Run, from_bytes
+from attnlab.runs.run import Run
+from attnlab.runs.storage import from_bytes
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import Progress
 from attnlab.training.loop import run as run_experiment

@@ -16,8 +16,9 @@ from attnlab.models import HIDDEN_STATES, AttentionOptions, Trace, TransformerOp
 from attnlab.optimum import dependence, informative_positions, optimum
 from attnlab.runs.history import empty_history
 from attnlab.runs.links import from_query, to_query
+from attnlab.runs.run import Run
 from attnlab.runs.snapshot import Snapshot
-from attnlab.runs.storage import Run, from_bytes, to_bytes
+from attnlab.runs.storage import from_bytes, to_bytes
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import HOSTED, bytes_of, check_limits, check_memory
 from attnlab.training.loop import train

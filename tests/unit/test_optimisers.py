@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from attnlab.runs.history import empty_history
-from attnlab.runs.storage import Run, from_bytes, to_bytes
+from attnlab.runs.run import Run
+from attnlab.runs.storage import from_bytes, to_bytes
 from attnlab.training.changes import Change
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import NO_TESTS, run, train

@@ -20,7 +20,8 @@ from attnlab.runs.history import (
     History,
     empty_history,
 )
-from attnlab.runs.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
+from attnlab.runs.run import Run
+from attnlab.runs.storage import RunFileError, from_bytes, load_run, save_run, to_bytes
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, abstract_state, starting_state

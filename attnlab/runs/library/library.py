@@ -29,8 +29,9 @@ from attnlab.runs.library.summary import (
     texts_in,
     to_summary,
 )
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary
-from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
+from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment
 
 BIN_DAYS = 30

@@ -12,7 +12,8 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnlab.configuration.options import OptionError, quoted
-from attnlab.runs.storage import Run, RunFileError, from_bytes
+from attnlab.runs.run import Run
+from attnlab.runs.storage import RunFileError, from_bytes
 from attnlab.training.limits import check_limits
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import limits

@@ -157,8 +157,6 @@ def chart_picture(
 ) -> dict[str, Any]:
     """Return a chart's specification for export, with its description, and a title unless it is "".
 
-    A chart whose texts need room has its size in files as the `picture` of its `usermeta`.
-
     Args:
         chart: The chart.
         title: The title, or "" for none, which leaves out the caption, too.
@@ -167,7 +165,7 @@ def chart_picture(
     """
     # Without the marks of links and of bold words.
     words = _LINK.sub(r"\1", caption).replace("**", "")
-    picture = as_picture(
+    return as_picture(
         chart.drawing,
         title=title,
         subtitles=textwrap.wrap(words, _CAPTION_LETTERS),
@@ -175,5 +173,3 @@ def chart_picture(
         width=_WIDTH,
         dark=dark,
     )
-    size = picture.get("usermeta", {}).get("picture", {})
-    return picture | size | {"width": max(picture["width"], size.get("width", 0))}

@@ -11,7 +11,7 @@ from attnlab.inspection import Comparison, compare
 from attnlab.models import AbstractModel, Trace
 from attnlab.optimum import Dependence
 from attnlab.runs.differences import label_of_change
-from attnlab.runs.storage import Run
+from attnlab.runs.run import Run
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.uploads import draw_upload, take_run_file
 from attnlab.ui.core.figures import waiting

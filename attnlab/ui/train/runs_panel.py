@@ -13,9 +13,10 @@ from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
 from attnlab.runs.history import to_csv
 from attnlab.runs.past_runs import MOST_PINNED, gap_between, steps_to
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import MOST_NAME, RunSummary
 from attnlab.runs.script import to_script
-from attnlab.runs.storage import Run, to_bytes
+from attnlab.runs.storage import to_bytes
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.uploads import draw_upload, take_run_file
 from attnlab.ui.core.display import draw_button, draw_download
