@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 # Raised for a release, and whenever the same experiment and seed give other numbers than before.
 __version__ = "0.2.0"
 
+# The packages whose names are documented, besides those of this one.
+_FOR_SCRIPTS = ("charts", "film", "generators", "inspection", "models", "optimum", "testing")
+
 if TYPE_CHECKING:
     from attnlab.public import *
 else:
@@ -19,7 +22,7 @@ else:
         return globals()[name]
 
     def __dir__() -> list[str]:
-        return sorted(globals() | _public_names())
+        return sorted((*_public_names(), *_FOR_SCRIPTS, "__version__"))
 
     def _public_names() -> dict[str, Any]:
         # Not by `from`, which would ask this module for the name first.

@@ -38,3 +38,5 @@ class _CallablePackage(types.ModuleType):
 
 # `from attnlab import optimum` imports this package, which has the name of its main function.
 sys.modules[__name__].__class__ = _CallablePackage
+# They are no names of this package.
+del sys, types

@@ -1,11 +1,15 @@
 """Charts whose form is written once and whose tables come later."""
 
+from html.parser import HTMLParser
+
 import altair as alt
 import pandas as pd
 import pytest
 import vl_convert
+from PIL import Image
 
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.configuration.options import OptionError
 
 ONE = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
 OTHER = pd.DataFrame({"x": [5.0], "y": [6.0]})
@@ -84,3 +88,37 @@ def test_rows_that_belong_to_the_form_stand_beside_the_tables():
     marks, own = (layer["data"]["name"] for layer in specification["layer"])
     assert specification["datasets"][marks] is ONE
     assert specification["datasets"][own] == OTHER.to_dict("records")
+
+
+def loaded_by(page):
+    """What the elements of a page load; texts of its scripts are none of them."""
+    found, parser = [], HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.extend(
+        value for name, value in attributes if name in ("src", "href")
+    )
+    parser.feed(page)
+    return found
+
+
+def test_a_drawing_is_saved_by_its_suffix(chart, tmp_path):
+    drawing = chart(ONE, None, title="points")
+    for name in ("a.png", "a.SVG", "a.html"):
+        drawing.save(tmp_path / name, title="A title", dark=name == "a.png")
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.width > 2 * 700
+        assert sum(image.convert("RGB").getpixel((2, 2))) < 150
+    assert "A title</text>" in (tmp_path / "a.SVG").read_text("utf-8")
+    # An existing file is replaced.
+    drawing.save(str(tmp_path / "a.png"), width=300)
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.width < 2 * 500
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert "A title" in page
+    assert loaded_by(page) == []
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a", ".png"])
+def test_another_suffix_is_refused_with_the_ones_there_are(chart, tmp_path, name):
+    with pytest.raises(OptionError, match=r"`path` is .*\.png, \.svg, \.html"):
+        chart(ONE, None, title="points").save(tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -2,12 +2,14 @@
 
 import ast
 import functools
+import importlib
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from attnlab.models.inside import uniform
 from attnlab.positions import POSITIONS
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 from tests import WrongTypeWarning
+from tests.unit.documents import DOCUMENTS
 
 ROOT = Path(attnlab.__file__).parent
 
@@ -32,6 +35,8 @@ LAYERS = tuple(
         re.MULTILINE,
     )
 )
+# What scripts import from, besides `attnlab` itself.
+FOR_SCRIPTS = {"charts", "film", "generators", "inspection", "models", "optimum", "testing"}
 # The same inside `ui`. The pages and app.py may import all of it.
 UI_LAYERS = (
     "core",
@@ -240,3 +245,35 @@ def test_types_and_shapes_of_calls_and_fields_are_checked():
         uniform(np.ones((2, 2, 2), dtype=bool))
     with pytest.raises(TypeError, match="Edit"):
         Edit(0, 0, "uniform")
+
+
+def is_foreign(value):
+    """Whether a value is a module, a class or a function of another package."""
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return isinstance(name, str) and not name.startswith("attnlab")
+
+
+@pytest.mark.parametrize("name", ["attnlab", *(f"attnlab.{part}" for part in FOR_SCRIPTS)])
+def test_modules_for_scripts_complete_their_own_names_only(name):
+    module = importlib.import_module(name)
+    offered = {each for each in dir(module) if not each.startswith("_")}
+    assert "jax" not in offered
+    assert [
+        each for each in sorted(offered - FOR_SCRIPTS) if is_foreign(getattr(module, each))
+    ] == []
+
+
+def test_documents_import_from_modules_for_scripts():
+    named = {
+        found
+        for path in DOCUMENTS
+        for found in re.findall(
+            r"^(?:>>> )?from (attnlab[\w.]*) import", path.read_text("utf-8"), re.M
+        )
+    }
+    assert named <= {"attnlab", *(f"attnlab.{part}" for part in FOR_SCRIPTS)}
+
+
+def test_what_a_script_needs_is_offered():
+    assert {"option", "Draw", "AbstractGenerator", "AbstractSchedule", "resume"} <= {*dir(attnlab)}
+    assert {*vars(public)} - {*dir(attnlab)} <= {each for each in vars(public) if each[0] == "_"}
