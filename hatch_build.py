@@ -1,17 +1,55 @@
-"""Extras of the package: `app` has the tight bounds of requirements.txt."""
+"""Parts of the package's metadata that are made when it is built.
 
+The environment variables `ATTNLAB_REPOSITORY_URL` and `ATTNLAB_SITE_URL` give the addresses of the
+repository and of the documentation site. With the first, links and pictures of the README become
+absolute, since package indexes show it elsewhere. Without them there are no addresses.
+"""
+
+import os
+import re
 from pathlib import Path
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+# A link or picture whose target is a file of the repository.
+_RELATIVE = re.compile(r"(!?)(\[[^\]]*\])\((?!https?://|#)([^)\s]+)\)")
 
-class Extras(MetadataHookInterface):
-    """Gives the optional dependencies of the package."""
+
+class BuiltMetadata(MetadataHookInterface):
+    """Gives the optional dependencies, the README and the addresses of the package."""
 
     def update(self, metadata: dict) -> None:
         lines = Path(self.root, "requirements.txt").read_text(encoding="utf-8").splitlines()
         metadata["optional-dependencies"] = {
+            # With the tight bounds of requirements.txt.
             "app": [line for line in lines if line and not line.startswith("#")],
             # Comparisons on the workers of a Dask cluster.
             "dask": ["distributed>=2026.1"],
         }
+        repository, site = (
+            os.environ.get(f"ATTNLAB_{name}_URL", "").rstrip("/") for name in ("REPOSITORY", "SITE")
+        )
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        if repository:
+            text = with_absolute_links(text, repository)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+        metadata["urls"] = {
+            name: address
+            for name, address in {
+                "Documentation": site,
+                "Source": repository,
+                "Issues": repository and f"{repository}/issues",
+                "Changelog": repository and f"{repository}/blob/HEAD/CHANGELOG.md",
+            }.items()
+            if address
+        }
+
+
+def with_absolute_links(text: str, repository: str) -> str:
+    """Return Markdown with its relative links as addresses in the repository."""
+
+    def absolute(found: re.Match) -> str:
+        mark, title, target = found.groups()
+        return f"{mark}{title}({repository}/{'raw' if mark else 'blob'}/HEAD/{target})"
+
+    return _RELATIVE.sub(absolute, text)

@@ -2,8 +2,10 @@
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,12 +25,14 @@ _LINES, _LETTERS = 60, 200
 _POLICY = "Content Security Policy"
 # A browser keeps fifty of a tab, and some tests count those that they make.
 _MOST_ENTRIES = 25
+# Not part of the repository; the workflow keeps it when the checks fail.
+_PICTURES = Path(__file__).parents[2] / "screenshots" / "failed"
 expect.set_options(timeout=_PATIENCE)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
-    """Let a failed test say what its server said and what its tabs showed."""
+    """Let a failed test say what its server said and what its tabs showed, with a picture."""
     report = yield
     if report.when == "call" and report.failed:
         values = item.funcargs.values()
@@ -36,11 +40,14 @@ def pytest_runtest_makereport(item):
             lines = [line[:_LETTERS] for line in server.log().splitlines()[-_LINES:]]
             report.sections.append(("end of the server's log", "\n".join(lines)))
         openers = (item.funcargs.get(name) for name in ("new_page", "new_shared_page"))
-        for page in itertools.chain(*(opener.pages for opener in openers if opener)):
+        pages = itertools.chain(*(opener.pages for opener in openers if opener))
+        for number, page in enumerate(pages, start=1):
             # One that is closed or has crashed has nothing to say.
             with suppress(Error):
                 text = f"{page.url}\n{page.inner_text('body', timeout=5_000)[:_TOLD]}"
                 report.sections.append(("a tab", text))
+                picture = f"{re.sub(r'[^A-Za-z0-9]+', '-', item.nodeid)[-100:]}-{number}.png"
+                page.screenshot(path=_PICTURES / picture, timeout=5_000)
     return report
 
 
