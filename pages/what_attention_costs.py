@@ -16,8 +16,8 @@ ensure_shell()
 text, picture = beside(
     "Attention compares every token with every other: n² scores for n tokens. So its time grows "
     "with n².\n\n"
-    "The n² scores need not be in memory at once: a softmax can be summed in chunks (Rabe and "
-    "Staats 2021). With chunks of about √n queries and √n keys, only n scores are in memory.",
+    "Its memory need not: **chunked** attention sums the softmax in parts (Rabe and Staats 2021), "
+    "with only n scores in memory.",
     title="What attention costs",
 )
 draw_attention(text, picture)
@@ -25,21 +25,19 @@ settings = read_settings()
 
 st.header("Generation with a cache", anchor=False, divider="gray")
 text, picture = beside(
-    "Under a causal mask, later tokens change nothing at earlier positions, so a cache can keep "
-    "earlier keys and values. The next token then compares one query with the cached keys: n "
-    "scores per head and layer instead of n²."
+    "A model that writes token by token can keep earlier keys and values in a **cache**. Each new "
+    "token then needs n scores per head and layer instead of n²."
 )
 draw_generation(settings, text, picture)
 picture.markdown(
-    "**Try this**: measure one layer, then several. The last layer computes only its last query. "
-    "So with one layer, generation without a cache also computes only n scores per head."
+    "**Try this**: measure one layer. The last layer computes only its last query, so one layer "
+    "gains little from the cache."
 )
 
 st.header("Parameters", anchor=False, divider="gray")
 st.markdown(
-    "In attention and the transformer, the number of parameters does not depend on the length, "
-    "apart from learned positions: one vector per position. Other models that share parameters "
-    "across positions do not grow either; those with separate parameters per position do."
+    "A model that shares its parameters across positions does not grow with the length. Learned "
+    "positions and the models `linear` and `mlp` do."
 )
 draw_parameters(settings)
 st.markdown(

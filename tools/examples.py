@@ -25,6 +25,7 @@ from attnlab.comparisons.summary import references_of
 from attnlab.lessons import examples
 from attnlab.lessons.costs import (
     FORWARD,
+    LAYERS,
     CostProgress,
     lengths_to,
     measure_attention,
@@ -106,7 +107,8 @@ def _attention_cost() -> dict[str, Any]:
 
 
 def _generation_cost() -> dict[str, Any]:
-    base = PRESETS[FIRST_PRESET].experiment
+    first = PRESETS[FIRST_PRESET].experiment
+    base = dataclasses.replace(first, model=dataclasses.replace(first.model, layers=LAYERS))
     vocab = base.generator.vocabulary.size
     progress = measure_generation(base.model, lengths_to(_GENERATED), vocab=vocab)
     return {"experiment": _record(base), "longest": str(_GENERATED), **_measured(progress)}

@@ -18,7 +18,7 @@ function createFilm(root, report = () => {}) {
     // `at` is the shown frame, `rest` the one that it returns to when the pointer leaves the loss;
     // null follows the run.
     let film = null, parts = [], sized = [], at = 0, rest = null, waited = null, timer = 0, pause = 0, isPointed = false
-    let stage, left, right, sequence, maps, chances, learned, legend, loss, slider, button, readout
+    let stage, left, right, sequence, says, maps, chances, learned, legend, loss, slider, button, readout
     const last = () => film.frames.length - 1
 
     // ---- The page: words, stage, control.
@@ -33,7 +33,8 @@ function createFilm(root, report = () => {}) {
         if (film.subject?.name === "waiting") add(left, "p", { class: "waiting" }, film.subject.words)
         sequence = add(add(left, "figure"), "svg", { role: "img", "aria-label": film.says })
         const decides = film.marked.length ? `Underlined: the ${film.word}s that decide. ` : ""
-        add(sequence.parentNode, "figcaption", {}, decides + film.arcs)
+        says = add(sequence.parentNode, "figcaption", {}, decides + film.arcs)
+        add(says, "span", { hidden: "" }, " Numbers: % of its attention.")
         const count = film.maps.length
         maps = add(left, "div", { class: "maps", style: `--columns: ${count > 4 && count % 3 === 0 ? 3 : Math.min(count, 4)}` })
         chances = add(right, "table")
@@ -96,6 +97,9 @@ function createFilm(root, report = () => {}) {
         const [question, top] = at(lines === 1 ? count + 0.2 : count)
         sequence.setAttribute("viewBox", `0 0 ${width} ${top + size + 30}`)
         const arcs = add(sequence, "g")
+        // Beside each other, so that the arcs of each head can be followed.
+        const looking = film.maps.flatMap((map, head) => map.predicting ? [head] : [])
+        const gap = Math.min(6, 0.7 * cell / looking.length), thick = Math.min(8, 3 + gap)
         const place = (symbol, number, [middle, top], decides) => {
             const look = { x: middle, "text-anchor": "middle" }
             const text = add(sequence, "text", { ...look, y: top + size }, symbol)
@@ -115,18 +119,20 @@ function createFilm(root, report = () => {}) {
         return frame => {
             arcs.replaceChildren()
             film.maps.forEach((map, head) => {
-                if (!map.predicting) return
+                const order = looking.indexOf(head), shift = gap * (order - (looking.length - 1) / 2)
+                if (order < 0) return
                 const strongest = [...rowOf(frame, head)].map((share, key) => [share, key])
                     .filter(([share]) => share >= 2 && share <= 100)
                 strongest.sort((one, other) => other[0] - one[0])
                 for (const [share, key] of strongest.slice(0, 10)) {
                     const [end, y] = at(map.keys[key])
                     // Farther positions have higher arcs; in an earlier line, an arc ends from above.
-                    const high = lines > 1 ? y - 26 : room * (1 - Math.abs(question - end) / (question + cell)) - 8
+                    const high = lines > 1 ? y - 26 : room * (1 - Math.abs(question - end) / (question + cell)) - 8 - shift
+                    const [from, to] = [question + shift, end + shift]
                     add(arcs, "path", {
-                        d: `M${question},${top - 4} C${question},${high} ${end},${high} ${end},${y - 4}`,
+                        d: `M${from},${top - 4} C${from},${high} ${to},${high} ${to},${y - 4}`,
                         class: "arc",
-                        style: `stroke:${headColour(head)};stroke-width:${1 + share / 11};stroke-opacity:${0.25 + share / 200}`,
+                        style: `stroke:${headColour(head)};stroke-width:${1 + share / 100 * thick};stroke-opacity:${0.3 + share / 200}`,
                     })
                 }
             })
@@ -191,6 +197,7 @@ function createFilm(root, report = () => {}) {
                         context.fillStyle = share > 55 ? ground : ink
                         context.font = `${0.85 * type}px sans-serif`
                         context.fillText(share, (key + 0.5) * unit, (row + 0.5) * high)
+                        says.lastChild.hidden = quantity === "influence"
                     }
                 }
             }
@@ -256,9 +263,12 @@ function createFilm(root, report = () => {}) {
             // Of the same size on every screen.
             const pixel = side / (canvas.clientWidth || side)
             context.font = `${12 * pixel}px sans-serif`
-            context.textAlign = "center"
-            for (const [x, y, name] of corners)
-                context.fillText(name, place(x), high - place(y) + pixel * (y > 0.5 ? -6 : 14))
+            // Within the picture: the upper name is beside its corner, and the lower ones end with it.
+            for (const [x, y, name] of corners) {
+                context.textAlign = y > 0.5 || x < 0.5 ? "left" : "right"
+                const at = y > 0.5 ? place(x) + 8 * pixel : x < 0.5 ? 0 : side
+                context.fillText(name, at, high - place(y) + pixel * (y > 0.5 ? 4 : 12))
+            }
             for (let i = 0; i < count; i++) {
                 const [x, y] = [points[2 * i], points[2 * i + 1]].map(share => side * share / 65535)
                 context.fillStyle = `rgb(${colours.subarray(3 * i, 3 * i + 3)})`
@@ -338,7 +348,8 @@ function createFilm(root, report = () => {}) {
             return add(entry, "b")
         })
         const others = chances.offsetHeight + learned.offsetHeight + legend.offsetHeight + 14
-        const height = Math.max(150, Math.min(420, left.offsetHeight - others)), top = 16, bottom = height - 36
+        const most = Math.min(420, 0.36 * innerHeight)
+        const height = Math.max(150, Math.min(most, left.offsetHeight - others)), top = 16, bottom = height - 36
         // Most runs begin far above all their later losses, which may be cut off.
         const end = film.end || 1, points = film.curves.flatMap(curve => curve.points)
         const later = points.filter(point => point[0] > 0.02 * end), drawn = later.length ? later : points

@@ -83,7 +83,7 @@ def scene_data(scene: Scene) -> dict[str, Any]:
     likely = _likely(scene)
     arcs = ""
     if scene.is_attention:
-        arcs = "Arcs: where each head looks. Numbers: % of its attention."
+        arcs = "Arcs: where each head looks."
         if any(each.true is not None for each in scene.maps):
             arcs += " Frames: true sources."
     elif scene.maps:

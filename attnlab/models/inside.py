@@ -98,8 +98,9 @@ def layer_name(layer: int, kind: str) -> str:
 
 
 def head_name(found: AttentionMap, head: int) -> str:
-    """Return a short name of a layer's head, such as "L2 H3"; `head` counts from 0."""
-    return f"L{map_name(found)} H{head + 1}"
+    """Return a short name of a head, such as "L2 H3" or "source L1 H1"; `head` counts from 0."""
+    reads = {"cross": "source ", "source": "encoder "}.get(found.kind, "")
+    return f"{reads}L{found.layer + 1} H{head + 1}"
 
 
 Mask = Bool[Array | np.ndarray, "query key"]

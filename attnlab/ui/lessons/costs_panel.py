@@ -17,6 +17,7 @@ from attnlab.lessons import costs
 from attnlab.lessons.costs import (
     CACHED,
     CHUNKED,
+    LAYERS,
     PLAIN,
     RECOMPUTED,
     Cost,
@@ -155,7 +156,7 @@ _TIME = Quantity("Time of attention", "time of a call (ms)", lambda one: 1_000 *
 _MEMORY = Quantity(
     "Memory of attention", "scratch memory (MB)", lambda one: np.array([one.scratch / 1e6])
 )
-_RATE = Quantity("Tokens a second", "tokens a second", lambda one: 1 / one.seconds)
+_RATE = Quantity("Speed of generation", "tokens a second", lambda one: 1 / one.seconds)
 
 
 def draw_attention(text: DeltaGenerator, picture: DeltaGenerator) -> None:
@@ -207,7 +208,7 @@ def draw_generation(settings: Settings, text: DeltaGenerator, picture: DeltaGene
     lengths = ["128", "256"] if hosted() else ["128", "256", "512", "1024"]
     with text:
         left, right = st.columns(2)
-        bounds = 1, most, options.layers, 1
+        bounds = 1, most, min(most, LAYERS), 1
         layers = linked(left.slider, "layers", *bounds, key="cost_layers")
         longest = _draw_longest(right, lengths, "cost_generated")
     options = dataclasses.replace(options, layers=layers)
@@ -216,7 +217,8 @@ def draw_generation(settings: Settings, text: DeltaGenerator, picture: DeltaGene
     with text, control_row():
         draw_job_buttons(_GENERATION, "Measure", partial(start_job, _GENERATION, measure, of=plan))
     text.caption(
-        f"The model is an untrained causal transformer with Train's settings: {_in_words(options)}."
+        f"An untrained causal transformer of {_in_words(options)}. All but its layers are set on "
+        "Train."
     )
     _draw_measured(
         _GENERATION,
@@ -247,7 +249,7 @@ def _draw_measured(
     name: str,
     plan: object,
     quantities: tuple[Quantity, ...],
-    in_words: Callable[[CostProgress, Any], str],
+    in_words: Callable[[CostProgress, Any], list[str]],
     places: tuple[DeltaGenerator, DeltaGenerator],
     **words: Any,
 ) -> None:
@@ -265,10 +267,14 @@ def _draw_measured(
         progress: CostProgress | None = state.latest
         if progress is None or not progress.measured:
             return
-        for quantity in in_columns(quantities):
-            _draw_quantity(quantity, progress)
+        first, *more = in_words(progress, plan)
         with st.container(key=f"{name}_sentences"):
-            st.markdown(in_words(progress, plan))
+            st.markdown(f"#### {first}")
+        for quantity in in_columns(quantities):
+            st.markdown(f"**{quantity.name}**")
+            _draw_quantity(quantity, progress)
+        same = f"Both ways give the same results, up to rounding ({progress.difference:.0e})."
+        st.markdown(" ".join([*more, same]))
 
     with places[1]:
         draw_job(name, draw, failed="Measuring", progress=share_done, source=source)
@@ -294,40 +300,38 @@ def _draw_quantity(quantity: Quantity, progress: CostProgress) -> None:
     draw_chart(chart, name=quantity.name, alt=alt)
 
 
-def _attention_in_words(progress: CostProgress, _plan: object) -> str:
+def _attention_in_words(progress: CostProgress, _plan: object) -> list[str]:
     found = {(one.way, one.length): one for one in progress.measured}
     *shorter, longest = sorted({length for _, length in found})
-    said = []
+    plain, chunked = found[PLAIN, longest], found[CHUNKED, longest]
+    said = [
+        f"At {longest:,} tokens, chunked attention needs "
+        f"**1/{plain.scratch / chunked.scratch:,.0f}** of the memory and takes "
+        f"**{_ratio(chunked.seconds / plain.seconds)}** times as long."
+    ]
     for way in (PLAIN, CHUNKED) if shorter else ():
         half, full = found[way, shorter[-1]], found[way, longest]
         memory = f"{full.scratch / half.scratch:.2g}" if half.scratch else "no"
         said.append(
             f"From {shorter[-1]:,} to {longest:,}, **{way}** takes "
-            f"**{_ratio(full.seconds / half.seconds)}** times as long and "
-            f"**{memory}** times the memory."
+            f"{_ratio(full.seconds / half.seconds)} times as long and {memory} times the memory."
         )
-    plain, chunked = found[PLAIN, longest], found[CHUNKED, longest]
-    said.append(
-        f"At {longest:,}, chunked attention takes **{_ratio(chunked.seconds / plain.seconds)}** "
-        f"times as long as plain attention and **1/{plain.scratch / chunked.scratch:,.0f}** of "
-        f"its memory. Results differ by at most {progress.difference:.0e}, the rounding of 32-bit "
-        "numbers."
-    )
-    return " ".join(said)
+    return said
 
 
-def _generation_in_words(progress: CostProgress, plan: tuple[TransformerOptions, str, int]) -> str:
+def _generation_in_words(
+    progress: CostProgress, plan: tuple[TransformerOptions, str, int]
+) -> list[str]:
     options, *_ = plan
     longest = max(one.length for one in progress.measured)
     found = {one.way: one.seconds for one in progress.measured if one.length == longest}
     numbers = options.layers * options.heads * longest * (options.d_attn + options.width_of_values)
-    return (
-        f"At {longest:,}, generation with the cache is "
-        f"**{_ratio(found[RECOMPUTED] / found[CACHED])}** times as fast. The cache has layers × "
-        f"heads × length × (d_attn + d_value) = {numbers:,} numbers of {_BYTES} bytes, "
-        f"**{numbers * _BYTES / 1e6:,.2f} MB**. Logits with and without it differ by at most "
-        f"{progress.difference:.0e}."
-    )
+    return [
+        f"At {longest:,} tokens, generation with the cache is "
+        f"**{_ratio(found[RECOMPUTED] / found[CACHED])}** times as fast.",
+        f"The cache takes **{numbers * _BYTES / 1e6:,.2f} MB**: layers × heads × length × (d_attn + d_value) = "
+        f"{numbers:,} numbers of {_BYTES} bytes.",
+    ]
 
 
 def _ratio(rounds: np.ndarray) -> str:

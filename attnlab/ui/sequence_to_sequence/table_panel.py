@@ -205,7 +205,9 @@ def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> n
         chosen = st.selectbox(
             "attention of",
             [_TRUEST, *places],
-            format_func=lambda each: each if each == _TRUEST else f"L{each[0] + 1} H{each[1] + 1}",
+            format_func=lambda each: (
+                each if each == _TRUEST else f"source L{each[0] + 1} H{each[1] + 1}"
+            ),
             key=f"table_lit_{layers}_{heads}",
             persist_state="session",
             width=180,
