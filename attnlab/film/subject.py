@@ -182,8 +182,8 @@ def belief_subject(experiment: Experiment, setup: ProbeSetup, choice: BeliefChoi
     elif choice.position is None and len(longer) < len(found):
         which = f"{len(exact):,} of {len(found):,} pasts"
     words = (
-        f"Each dot is one of {which}, in the same colour in both pictures. A "
-        f"linear probe reads the {noun} from the model; ± is half of a 95 % interval."
+        f"Left: the true {noun} after each of {which}. Right: what a linear probe reads from the "
+        "model after the same ones, in the same colours."
         f"{_about(plane, len(outputs))}"
     )
 
@@ -206,7 +206,7 @@ def belief_subject(experiment: Experiment, setup: ProbeSetup, choice: BeliefChoi
         where = "at the output" if title == "output" else f"after {title}"
         return {
             "points": _packed(points(found[site].predicted[shown])),
-            "title": f"{where}: R² {show_score(score)}",
+            "title": f"model, {where}: R² {show_score(score).partition(' ±')[0]}",
         }
 
     return Subject(
@@ -218,7 +218,7 @@ def belief_subject(experiment: Experiment, setup: ProbeSetup, choice: BeliefChoi
                 (float(x), float(y), name)
                 for (x, y), name in zip(plane.corners, plane.names, strict=True)
             ],
-            "title": f"exact {noun}",
+            "title": f"truth: exact {noun}",
             "words": words,
         },
         measure=partial(probe_sites, setup),

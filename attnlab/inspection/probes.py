@@ -74,10 +74,10 @@ class Score(NamedTuple):
 
 
 def show_score(score: Score) -> str:
-    """Return R² with the half-width of its interval."""
+    """Return R² ± one standard error."""
     if np.isnan(score.r2):
         return "not defined"
-    return show_measured(score.r2, (score.high - score.low) / 2)
+    return show_measured(score.r2, score.stderr)
 
 
 def score(predicted: Targets, targets: Targets) -> Score:

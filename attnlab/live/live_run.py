@@ -282,7 +282,7 @@ class LiveRun:
         compiling = None
         if progress.latest is None:
             with self._of(job):
-                progress.message = "generating data"
+                progress.message = "generating data (1 of 3)"
             setup = setup or prepare(experiment)
             state = state or setup.state
             # The training program, the largest, while the initial weights are evaluated.
@@ -290,7 +290,8 @@ class LiveRun:
             compiling = pool.submit(compile_steps, experiment)
             pool.shutdown(wait=False)
             with self._of(job):
-                progress.message = f"testing the {'saved' if progress.step else 'initial'} weights"
+                weights = "saved" if progress.step else "initial"
+                progress.message = f"testing the {weights} weights (2 of 3)"
                 progress.setup = setup
             if progress.step > 0:
                 self._take(job, evaluate_state(state, setup, experiment.training, progress.plan))

@@ -13,7 +13,7 @@ from attnlab.training.loop import EvaluationEvent
 STATES = MappingProxyType(
     {
         "idle": "not started",
-        "compiling": "preparing (a few seconds)",
+        "compiling": "compiling the training steps (3 of 3)",
         "running": "training",
         "paused": "paused, and everything is kept",
         "done": "all steps completed",

@@ -87,9 +87,8 @@ def _draw(snapshot: Snapshot) -> None:
     st.caption(
         f"Probes are fitted on {size:,} sequences; scores and charts use {size:,} others. "
         f"{show_percent(setup.repeated.mean())} of the pasts in these were also fitted.",
-        help="R² weights each past by how often it occurs. Its 95 % interval, of which ± is half "
-        "the width, is for other sequences of the process. It says little about pasts that were "
-        "not fitted if most were. "
+        help="R² weights each past by how often it occurs. ± is one standard error over other "
+        "sequences of the process. It says little about pasts that were not fitted if most were. "
         f"All activations together take {megabytes:.1f} MB. If they would take more than 64 "
         "MB, there are fewer sequences, but at least 20. Only models that see no later tokens can "
         "be probed, since a belief depends only on earlier ones.",

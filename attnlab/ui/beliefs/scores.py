@@ -85,16 +85,14 @@ def draw_course(
 
 
 def answer(where: str, noun: str, site: str, score: Score) -> str:
-    """Return whether the targets are an affine function of the activations, with R²."""
-    the = f"{where}{'the' if where else 'The'} exact {noun}"
+    """Return how far the targets are an affine function of the activations, with R²."""
     if np.isnan(score.r2):
-        return f"**{the} are all equal**, so R² is not defined."
+        the = f"{where}the" if where else "The"
+        return f"**{the} exact {noun} are all equal**, so R² is not defined."
+    a = f"{where}a" if where else "A"
     place = "at the output" if site == "output" else f"after {site}"
-    extent = "nearly" if score.r2 >= _DETERMINED else "only partly"
-    return (
-        f"**{the} are {extent} an affine function of the activations {place}:** "
-        f"R² {show_score(score)}."
-    )
+    extent = "nearly exactly" if score.r2 >= _DETERMINED else "only in part"
+    return f"**{a} linear readout {place} recovers the {noun} {extent}:** R² {show_score(score)}."
 
 
 def verdict(sites: Sequence[SiteProbe], controls: Mapping[str, Score]) -> str:

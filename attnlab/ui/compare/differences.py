@@ -112,7 +112,7 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
         alt=f"Parts of the remaining loss of {len(cells)} settings.",
     )
     st.caption(
-        f"All numbers are in nats, ± half the width of the {OF_SEEDS}; bounds have {LEVEL:.0%} "
+        f"All numbers are in nats, with the {OF_SEEDS} in parentheses; bounds have {LEVEL:.0%} "
         "confidence. Vary `data` to separate the effect of limited data.",
         help=f"loss − floor = {' + '.join(PARTS)}: {', '.join(PARTS.values())}. Where parts cannot "
         "be separated, the last of them shows their sum.",

@@ -100,8 +100,8 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         alt=f"The comparison as a table, {len(rows)} settings.",
     )
     st.caption(
-        f"Select a row to look inside one of its runs. Numbers are means over seeds, ± half "
-        f"the width of the {OF_SEEDS}.",
+        f"Select a row to look inside one of its runs. Numbers are means over seeds, with the "
+        f"{OF_SEEDS} in parentheses.",
         help=unseen_text(wanted),
     )
     settings = {label: row.setting.experiment for row, label in zip(rows, labels, strict=True)}

@@ -41,8 +41,9 @@ def basis_text(figure: str, among: int) -> str:
     )
     better = "lower" if lower_is_better(figure) else "higher"
     return (
-        f"Differences are paired by seed, ± half the width of the {LEVEL:.0%} "
-        f"{link_to('confidence interval', 'interval')} of their mean; {better} is better."
+        f"Differences are paired by seed; in parentheses is the {LEVEL:.0%} "
+        f"{link_to('confidence interval', 'interval')} of their mean. {better.capitalize()} is "
+        "better."
         f"{corrected * (among > 1)}"
     )
 
@@ -129,15 +130,19 @@ def _reach(row: Row, figure: str, best_possible: str) -> str:
     # Positive if something is left to learn.
     left = widened(found.plus(-best), stderr, LEVEL)
     if not lower_is_better(figure):
-        low, high = left.ends
-        left = dataclasses.replace(left, mean=-left.mean, low=-high, high=-low)
+        left = _negated(left)
     reached = reached_of(row, figure)
     if left.ends[0] <= 0 and reached is not None and reached.runs == reached.n:
         return f"reaches {best_possible} within the error"
     noise = ", within the noise" if left.ends[0] <= 0 else ""
     is_above = lower_is_better(figure) == (left.mean > 0)
-    amount = _distance(left, figure).removeprefix("−")
+    amount = _distance(left if left.mean > 0 else _negated(left), figure)
     return f"is {amount} {'above' if is_above else 'below'} {best_possible}{noise}"
+
+
+def _negated(interval: Interval) -> Interval:
+    low, high = interval.ends
+    return dataclasses.replace(interval, mean=-interval.mean, low=-high, high=-low)
 
 
 def _name(figure: str) -> str:

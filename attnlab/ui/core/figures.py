@@ -288,4 +288,4 @@ def draw_gap() -> None:
     if current.stopped & current.requested:
         st.caption("Not computed: stopped above.")
     else:
-        st.caption(":material/hourglass_top: Computing …")
+        st.caption(":material/hourglass_top: Computing this result in the background …")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval, wilson_interval
 from attnlab.comparisons.summary import Reached
-from attnlab.configuration.number_text import show_estimate, show_measured
+from attnlab.configuration.number_text import show_estimate, show_range
 from attnlab.optimum import Best
 from attnlab.training.evaluation import Evaluation
 
@@ -16,10 +16,12 @@ OF_SEEDS = f"{LEVEL:.0%} confidence interval over seeds (Student's t)"
 
 
 def interval_text(interval: Interval | None, *, places: int = 3, percent: bool = False) -> str:
-    """Return the mean ± half the width of its interval, or the mean alone for a single run.
+    """Return the mean with its interval, or the mean alone for a single run.
+
+    On every page, ± is one standard error; an interval has its ends in parentheses.
 
     >>> interval_text(Interval(0.5, 0.48, 0.52, 5)), interval_text(Interval(0.5, None, None, 1))
-    ('0.500 ± 0.020', '0.500')
+    ('0.500 (0.480 to 0.520)', '0.500')
     >>> interval_text(Interval(1.0, 1.0, 1.0, 5)), interval_text(None)
     ('1.000 in all 5', '–')
     """
@@ -27,19 +29,18 @@ def interval_text(interval: Interval | None, *, places: int = 3, percent: bool =
         return "–"
     scale, unit = (100, " %") if percent else (1, "")
     mean = scale * interval.mean
-    alone = f"{mean:.{places}f}{unit}".replace("-", "−")
+    alone = f"{round(mean, places) + 0.0:.{places}f}".replace("-", "−")
     if interval.low is None or interval.exact:
-        return alone
+        return alone + unit
     low, high = (scale * end for end in interval.ends)
     if low == high:
-        # Equal results do not imply that the next seed gives the same, so no ± 0 is shown.
-        return f"{alone} in all {interval.n}"
-    # An interval clipped at 0 or 1 is longer on the other side.
-    return show_measured(mean, max(high - mean, mean - low), most_places=places) + unit
+        # Equal results do not imply that the next seed gives the same, so no interval is shown.
+        return f"{alone}{unit} in all {interval.n}"
+    return f"{alone} ({show_range(low, high, places=places)}){unit}"
 
 
 def share_text(interval: Interval | None) -> str:
-    """Return a fraction in percent as text, ± half the width of its interval."""
+    """Return a fraction in percent as text, with its interval."""
     return interval_text(interval, places=1, percent=True)
 
 

@@ -329,8 +329,8 @@ def _generation_in_words(
     return [
         f"At {longest:,} tokens, generation with the cache is "
         f"**{_ratio(found[RECOMPUTED] / found[CACHED])}** times as fast.",
-        f"The cache takes **{numbers * _BYTES / 1e6:,.2f} MB**: layers × heads × length × (d_attn + d_value) = "
-        f"{numbers:,} numbers of {_BYTES} bytes.",
+        f"The cache takes **{numbers * _BYTES / 1e6:,.2f} MB**: layers × heads × length × "
+        f"(d_attn + d_value) = {numbers:,} numbers of {_BYTES} bytes.",
     ]
 
 

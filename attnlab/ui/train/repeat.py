@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from attnlab.comparisons.intervals import LEVEL, CurveOverSeeds, curve_over_seeds
+from attnlab.comparisons.intervals import CurveOverSeeds, curve_over_seeds
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.configuration.options import OptionError, options_of, present
@@ -54,9 +54,7 @@ def draw_repeat(form: Experiment | OptionError, snapshot: Snapshot) -> None:
         return
     if row := row_over_seeds(snapshot.experiment):
         accuracy = present(row.accuracy)
-        # Named, since ± is a standard error elsewhere on this page.
-        meaning = "" if accuracy.low == accuracy.high else f" ({LEVEL:.0%} interval)"
-        words = f"accuracy over {accuracy.n} seeds: **{interval_text(accuracy)}**{meaning}"
+        words = f"accuracy over {accuracy.n} seeds: **{interval_text(accuracy)}**"
         st.caption(words, width="content", help=_help(row))
     draw_button(
         f"Repeat with {SEEDS} seeds",
@@ -134,7 +132,7 @@ def _help(row: Row) -> str:
     )
     reached, caution = row.reached, caution_text(row.accuracy, row.learned)
     parts = [
-        f"Mean over runs of these settings, ± half the width of the {OF_SEEDS}.",
+        f"Mean over runs of these settings, with the {OF_SEEDS} in parentheses.",
         f"Accuracy of each: {each}.",
         f"Loss {interval_text(row.nll)} nats.",
     ]

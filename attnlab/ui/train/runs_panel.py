@@ -5,9 +5,8 @@ import functools
 import pandas as pd
 import streamlit as st
 
-from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.paired import common_seeds, compare_paired
-from attnlab.configuration.number_text import show_measured, show_range
+from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
@@ -31,6 +30,7 @@ from attnlab.ui.core.session_library import (
     return_to,
     shelve_run,
 )
+from attnlab.ui.core.uncertainty import interval_text
 from attnlab.ui.train.loss_panel import TARGET, target_of
 from attnlab.ui.train.repeat import row_over_seeds
 
@@ -118,7 +118,7 @@ def _figures(run: RunSummary | None, baseline: RunSummary | None) -> dict[str, s
         figures[f"loss − {baseline.name}"] = _difference(run, baseline)
     return figures | {
         "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
-        "over seeds": "–" if over_seeds is None else f"{_interval(over_seeds)}, n = {over_seeds.n}",
+        "over seeds": interval_text(over_seeds) + (f", n = {over_seeds.n}" if over_seeds else ""),
         "steps": f"{run.steps:,}",
         "to target": "–" if reached is None else f"{reached:,}",
         "parameters": f"{run.parameters:,}",
@@ -133,12 +133,8 @@ def _difference(run: RunSummary, baseline: RunSummary) -> str:
     first, second = (row_over_seeds(each.experiment) for each in (baseline, run))
     if first and second and first is not second and len(common_seeds(first, second)) > 1:
         difference = compare_paired(first, second).difference
-        return f"{_interval(difference)}, n = {difference.n}"
+        return f"{interval_text(difference)}, n = {difference.n}"
     return show_measured(*gap_between(*(present(of.evaluation) for of in (run, baseline))))
-
-
-def _interval(interval: Interval) -> str:
-    return f"{interval.mean:.3f} ({show_range(*interval.ends)})"
 
 
 def _draw_actions(run: LiveRun, chosen: RunSummary) -> None:

@@ -32,14 +32,13 @@ TABS: Mapping[str, Tab] = MappingProxyType(
         ATTENTION: Tab("Where it looks", "Where does the model look, and does it matter?"),
         BELIEFS: Tab(
             "What it believes",
-            "Does the model represent the belief, how likely each hidden state is after the tokens "
-            "so far?",
+            "Does the model know how likely each hidden state is?",
             has_beliefs,
             "has no hidden states",
         ),
         ALGORITHM: Tab(
             "Which algorithm",
-            "By which algorithm does the model find the rule of each sequence?",
+            "How does the model find the rule?",
             has_references,
             "has the same rule in all sequences",
         ),

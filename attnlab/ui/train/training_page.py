@@ -216,7 +216,7 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
                     choice = loss_panel.draw_loss_choice(run, seen)
         past = loss_panel.runs_beside(seen.experiment)
         places = () if informative is None else np.flatnonzero(informative) + 1
-        with building, st.spinner("Computing the film …"):
+        with building, st.spinner("Computing what the heads look at, at each step …"):
             film = film_of_page(seen, tokens, tuple(map(int, places)))
             film |= subject_of_film(seen)
         with picture:
@@ -265,10 +265,11 @@ def _draw_state(
                     figures_panel.draw_prospect(form, is_other=bool(shown), is_started=is_started)
         comes_with_attnlab = has_shipped_film(snapshot) or run is not session_run()
         if comes_with_attnlab:
-            # On Train the welcome says so, and the line has no more room.
-            can_start = looks_inside and snapshot.state in ("idle", "done")
-            start = " **Start** (key S) trains it here." * can_start
-            st.markdown(f"{EXAMPLE_NOTE}{start}", width="content")
+            # On Train the welcome says what Start does, and the line has no more room.
+            more = " **Start** (key S) trains it here." * looks_inside
+            if snapshot.active:
+                more = " It is shown until your run has results."
+            st.markdown(f"{EXAMPLE_NOTE}{more}", width="content")
         draw_continue_offer(run)
         if not shown and not looks_inside and not comes_with_attnlab:
             with st.container(**line, key="seeds", width="content"):
