@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from attnlab.runs.library import Query
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session_library import session_library, session_run
 from attnlab.ui.library.selection import (
@@ -23,6 +24,7 @@ from attnlab.ui.library.table import (
 from attnlab.ui.library.transfer import (
     draw_damaged,
     draw_place,
+    draw_save_problem,
     draw_transfer,
     follow_upload,
     library_errors_shown,
@@ -37,28 +39,34 @@ library = place.library
 st.title("Library", anchor=False)
 with library_errors_shown():
     follow_upload(library)
-    draw_place(place)
-    query = draw_filters(library.choices())
+    st.markdown(
+        "Every run that you train is kept here. **Select one to look inside it or continue it, or "
+        "several to compare them.**"
+    )
+    draw_save_problem(place)
+    is_empty = not library.count() + library.count(Query(deleted=True))
+    query = Query() if is_empty else draw_filters(library.choices())
     count = library.count(query)
     pages = -(-count // ROWS_ON_PAGE)
     first = ROWS_ON_PAGE * draw_page_choice(pages)
     entries = library.entries(query, first=first, most=ROWS_ON_PAGE)
     draw_undo(library)
-    if entries:
-        draw_table(entries, first=first, count=count)
-    else:
-        draw_nothing(library, in_bin=query.deleted)
     chosen = selected_entries(library, in_bin=query.deleted)
     if query.deleted:
         draw_bin_actions(library, chosen)
     elif chosen:
         draw_actions(run, library, chosen)
-        if len(chosen) == 1:
-            draw_details(library, chosen[0])
-        else:
-            draw_comparison(chosen)
+    if entries:
+        draw_table(entries, first=first, count=count)
+    else:
+        draw_nothing(library, in_bin=query.deleted)
+    if len(chosen) == 1 and not query.deleted:
+        draw_details(library, chosen[0])
+    elif chosen and not query.deleted:
+        draw_comparison(chosen)
     draw_transfer(library, query, tuple(entry.number for entry in chosen))
     draw_damaged(library)
+    draw_place(place)
 draw_in_code(
     "from attnlab.runs.library import Query, default_library\n\n"
     "library = default_library()\n"

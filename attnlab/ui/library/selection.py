@@ -62,17 +62,19 @@ def draw_actions(run: LiveRun, library: Library, chosen: tuple[RunSummary, ...])
         st.session_state[_GO_TO] = TRAIN_PAGE
 
     with st.container(horizontal=True, vertical_alignment="center", key="library_actions"):
-        title = f"{len(chosen)} selected" if one is None else as_text(name_of(one))
+        title = f"{len(chosen)} runs, compared below" if one is None else as_text(name_of(one))
         st.markdown(f"**{title}**", width="content")
+        main: dict[str, Any] = {"type": "primary"}
         if one is not None and one.has_model:
-            for name, icon, page in (
-                ("Open in Train", "model_training", TRAIN_PAGE),
-                ("Look inside", "search", LOOK_INSIDE_PAGE),
+            for name, icon, page, look in (
+                ("Look inside", "search", LOOK_INSIDE_PAGE, main),
+                ("Open in Train", "model_training", TRAIN_PAGE, {}),
             ):
-                draw_button(name, f"library_open_{page.stem}", icon, open_in, page)
+                draw_button(name, f"library_open_{page.stem}", icon, open_in, page, **look)
         if one is not None:
             label = "Load its settings" if one.has_model else "Train again with these settings"
-            draw_button(label, "library_settings", "tune", load_settings)
+            look = {} if one.has_model else main
+            draw_button(label, "library_settings", "tune", load_settings, **look)
         numbers = tuple(entry.number for entry in chosen)
         deleting = _attempt, partial(library.delete, numbers), numbers
         draw_button("Delete", "library_delete", "delete", *deleting)

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -19,7 +19,7 @@ from attnlab.runs.past_runs import name_of
 from attnlab.runs.run_summary import STATES, RunSummary
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import learned_share
-from attnlab.ui.core.display import draw_button
+from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.server import hosted
 
@@ -57,15 +57,15 @@ NOTHING = "–"
 
 
 @functools.lru_cache(_MOST_REMEMBERED)
-def _own_settings(experiment: Experiment) -> str:
-    """Return the settings that differ from the defaults, except length and seed, as text."""
+def _own_settings(experiment: Experiment) -> tuple[str, ...]:
+    """Return the settings that differ from the defaults, except length and seed, as texts."""
     plain = Experiment(
         generator=type(experiment.generator)(),
         model=type(experiment.model)(),
         length=experiment.length,
         seed=experiment.seed,
     )
-    return ", ".join(
+    return tuple(
         f"{change.label} {change.after}"
         if len(change.after) <= _MOST_LETTERS
         else f"custom {change.label}"
@@ -83,14 +83,14 @@ def results_of(entry: RunSummary) -> dict[str, str]:
     """Return a run's test results with standard errors, as text by column name."""
     test, experiment = entry.evaluation, entry.experiment
     if test is None or not math.isfinite(test.nll):
-        return dict.fromkeys(("loss (nats)", "accuracy", "learned"), NOTHING)
+        return dict.fromkeys(("learned", "accuracy", "loss (nats)"), NOTHING)
     best, learned = _best_of(experiment), NOTHING
     if best and (found := learned_share(test, best, experiment.generator.vocabulary.size)):
         learned = f"{show_measured(100 * found.share, 100 * found.stderr, most_places=0)} %"
     return {
-        "loss (nats)": show_measured(test.nll, test.nll_stderr),
-        "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
         "learned": learned,
+        "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
+        "loss (nats)": show_measured(test.nll, test.nll_stderr),
     }
 
 
@@ -121,6 +121,7 @@ def _browser_zone() -> ZoneInfo | None:
 
 _ANY = ""
 _VIEWS = {False: "Runs", True: "Bin"}
+_FILTERS = ("generator", "model", "tag", "state")
 _PAGE = "library_page"
 
 
@@ -140,33 +141,37 @@ def draw_filters(choices: Choices) -> Query:
         return draw(st.selectbox, label, name, [_ANY, *values], **options)
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters"):
-        return Query(
-            text=draw(
-                st.text_input,
-                "search",
-                "text",
-                max_chars=200,
-                placeholder="name, note, tag, error …",
-                width=220,
-            ),
-            generator=choose("process", "generator", choices.generators),
-            model=choose("model", "model", choices.models),
-            tag=choose("tag", "tag", choices.tags),
-            state=choose("state", "state", tuple(STATES)),
-            sort=draw(st.selectbox, "sorted by", "sort", list(SORTS), width=140),
-            descending=draw(st.toggle, "descending", "descending", True),
-            deleted=draw(
-                st.segmented_control,
-                "view",
-                "view",
-                list(_VIEWS),
-                default=False,
-                required=True,
-                format_func=lambda view: _VIEWS.get(view, ""),
-                label_visibility="collapsed",
-                on_change=_other_view,
-            ),
+        text = draw(
+            st.text_input,
+            "search",
+            "text",
+            max_chars=200,
+            placeholder="search names, notes, tags, errors …",
+            label_visibility="collapsed",
+            width=320,
         )
+        set_ = sum(bool(st.session_state.get(f"library_{name}")) for name in _FILTERS)
+        with st.popover(f"Filter and sort{f' ({set_} on)' * (set_ > 0)}", icon=":material/tune:"):
+            filters = {
+                "generator": choose("process", "generator", choices.generators),
+                "model": choose("model", "model", choices.models),
+                "tag": choose("tag", "tag", choices.tags),
+                "state": choose("state", "state", tuple(STATES)),
+                "sort": draw(st.selectbox, "sorted by", "sort", list(SORTS), width=140),
+                "descending": draw(st.toggle, "descending", "descending", True),
+            }
+        deleted = draw(
+            st.segmented_control,
+            "view",
+            "view",
+            list(_VIEWS),
+            default=False,
+            required=True,
+            format_func=lambda view: _VIEWS.get(view, ""),
+            label_visibility="collapsed",
+            on_change=_other_view,
+        )
+    return Query(text=text, deleted=deleted, **filters)
 
 
 def draw_nothing(library: Library, *, in_bin: bool) -> None:
@@ -178,15 +183,16 @@ def draw_nothing(library: Library, *, in_bin: bool) -> None:
         st.info("The bin is empty.", icon=":material/delete:")
     else:
         words = "done" if hosted() else "paused or done"
-        st.info(
+        st.markdown(
             f"There are no runs yet. Press Start on the Train page: a run that is {words} is "
-            "added here automatically. You can import runs from another library below.",
-            icon=":material/inventory_2:",
+            "added here automatically."
         )
+        if draw_button("Train a run", "library_train", "model_training", type="primary"):
+            st.switch_page(TRAIN_PAGE)
 
 
 def _clear_filters() -> None:
-    for name in ("text", "generator", "model", "tag", "state"):
+    for name in ("text", *_FILTERS):
         st.session_state[f"library_{name}"] = _ANY
     _first_page()
 
@@ -244,7 +250,10 @@ COLUMNS = MappingProxyType(
         "steps": _NUMBER(format="localized", help="Training steps made."),
         "seconds": _NUMBER("training time (s)", format="%.1f"),
         "seed": _NUMBER(help="Runs with the same settings differ by their seed."),
-        "other settings": _TEXT(help="Settings that differ from their defaults."),
+        "settings": _TEXT(
+            width=230,
+            help="Settings that differ from their defaults, without those of all runs shown here.",
+        ),
         "tags": _TEXT(help="Your tags. Select a run to change them."),
         "note": _TEXT(help="The first line of your note. Select a run to change it."),
         "kept": _TEXT("saved", help="When the run was last saved, with the offset from UTC."),
@@ -265,8 +274,10 @@ def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> No
         stay = [n for n in selected_runs() if n in new or n not in numbers]
         _select([*stay, *sorted(new, key=numbers.index)])
 
+    own = [_own_settings(entry.experiment) for entry in entries]
+    common = set.intersection(*map(set, own)) if len(own) > 1 else set()
     st.dataframe(
-        pd.DataFrame([_row(entry) for entry in entries]),
+        pd.DataFrame([_row(entry, common) for entry in entries]),
         key=key,
         hide_index=True,
         on_select=select,
@@ -280,26 +291,23 @@ def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> No
     )
     last = min(first + ROWS_ON_PAGE, count)
     shown = f"Run {last:,}" if last == first + 1 else f"Runs {first + 1:,} to {last:,}"
-    st.caption(
-        f"{shown} of {count:,}. Select one run to open or export it, or several to compare them. "
-        "Point at a heading to read what it means."
-    )
+    st.caption(f"{shown} of {count:,}. Point at a heading to read what it means.")
 
 
-def _row(entry: RunSummary) -> dict[str, object]:
+def _row(entry: RunSummary, common: Collection[str]) -> dict[str, object]:
     experiment = entry.experiment
     return {
         "name": name_of(entry),
         "process": experiment.generator.name,
         "model": experiment.model.name,
-        "length": experiment.length,
-        "state": entry.state,
+        "settings": ", ".join(each for each in _own_settings(experiment) if each not in common),
+        "seed": experiment.seed,
         "loss curve": _thumbnail_of(entry),
         **results_of(entry),
         "steps": entry.steps,
+        "state": entry.state,
+        "length": experiment.length,
         "seconds": entry.seconds or None,
-        "seed": experiment.seed,
-        "other settings": _own_settings(experiment),
         "tags": ", ".join(entry.tags),
         "note": entry.note.partition("\n")[0],
         "kept": entry.kept_at(_browser_zone()),

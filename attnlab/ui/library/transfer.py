@@ -52,6 +52,10 @@ def draw_place(place: SessionLibrary) -> None:
             "machine."
         )
     st.caption(as_message(f"{line}, {where}"))
+
+
+def draw_save_problem(place: SessionLibrary) -> None:
+    """Draw why runs are not saved, if they are not."""
     if place.problem:
         with st.container(horizontal=True, vertical_alignment="center", key="library_problem"):
             st.caption(f":material/report: {as_message(place.problem)}", width="content")
