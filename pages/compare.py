@@ -18,7 +18,7 @@ with st.sidebar:
     form = draw_form()
 
 st.title("Compare", anchor=False)
-draw_question()
+draw_question(form)
 if isinstance(form, OptionError):
     draw_form_problem(form)
     grid = base = None

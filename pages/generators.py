@@ -37,8 +37,9 @@ samples, story = beside(
     "see before training what a model can learn.",
     title="Processes",
 )
+table, uses = samples.container(), samples.container(horizontal=True)
 with story:
-    process = draw_process()
+    process = draw_process(uses)
 if process is None:
     st.stop()
 generator, length = process
@@ -56,7 +57,7 @@ questions = [
     *((function, generator, length) for function in SECTIONS[present(section)]),
 ]
 sample, *results = (figure(*question) for question in questions)
-with samples:
+with table:
     draw_figures_status(*questions)
     draw_sample(generator, sample)
 with story:

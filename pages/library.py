@@ -39,10 +39,7 @@ library = place.library
 st.title("Library", anchor=False)
 with library_errors_shown():
     follow_upload(library)
-    st.markdown(
-        "Every run that you train is kept here. **Select one to look inside it or continue it, or "
-        "several to compare them.**"
-    )
+    st.markdown("Every run that you train is kept here, with its model, results and settings.")
     draw_save_problem(place)
     is_empty = not library.count() + library.count(Query(deleted=True))
     query = Query() if is_empty else draw_filters(library.choices())
@@ -54,7 +51,7 @@ with library_errors_shown():
     chosen = selected_entries(library, in_bin=query.deleted)
     if query.deleted:
         draw_bin_actions(library, chosen)
-    elif chosen:
+    elif entries:
         draw_actions(run, library, chosen)
     if entries:
         draw_table(entries, first=first, count=count)

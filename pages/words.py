@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import groupby
+from pathlib import Path
 
 import streamlit as st
 
@@ -11,9 +12,10 @@ from attnlab.models import ALL_MODELS
 from attnlab.models.base import READOUTS
 from attnlab.positions import POSITIONS
 from attnlab.training.losses import LOSSES
+from attnlab.ui.core.display import TRAIN_PAGE
 from attnlab.ui.core.glossary import TERMS, Term, contains
 from attnlab.ui.lessons.kit import beside
-from attnlab.ui.shell import ensure_shell
+from attnlab.ui.shell import GROUPS, ensure_shell
 
 ensure_shell()
 _BUTTONS = {
@@ -37,6 +39,11 @@ _GROUPS = {
     "Losses": {name: f"{text[0].upper()}{text[1:]}." for name, text in LOSSES.items()},
     "Readouts": {name: f"{text[0].upper()}{text[1:]}." for name, text in READOUTS.items()},
 }
+_ADDRESSES = {
+    title: "./" if file == TRAIN_PAGE else Path(file).stem
+    for pages in GROUPS.values()
+    for file, title, _ in pages
+}
 
 
 def _links(terms: Iterable[Term]) -> str:
@@ -46,10 +53,13 @@ def _links(terms: Iterable[Term]) -> str:
 def _entry(term: Term, linked: Iterable[Term]) -> str:
     formula = f" ${term.formula}$" if term.formula else ""
     see = _links(each for each in linked if each.name in term.see)
-    return f"{term.text}{formula}\n\n:small[On {term.on}.{see and f' See {see}.'}]"
+    on = ", ".join(f"[{page}]({_ADDRESSES[page]})" for page in term.on.split(", "))
+    return f"{term.text}{formula}  \n:small[On {on}.{see and f' See {see}.'}]"
 
 
-text, right = beside("The terms, buttons and options of the other pages.", title="Glossary")
+text, right = beside(
+    "What the words of the other pages mean, and at the end buttons and options.", title="Glossary"
+)
 words = text.text_input(
     "Find", key="glossary_find", placeholder="for example: entropy", max_chars=40
 ).strip()
@@ -58,19 +68,21 @@ if len(terms) > 1:
     letters = groupby(terms, key=lambda term: term.name[0].upper())
     text.markdown("\n\n".join(f"**{letter}** {_links(each)}" for letter, each in letters))
 with right.container(key="glossary", gap="xsmall"):
-    if terms:
-        st.header("Terms", anchor=False)
-    for term in terms:
-        st.subheader(term.name, anchor=term.anchor)
-        st.markdown(_entry(term, terms))
+    # The first half beside the second.
+    half = -(-len(terms) // 2)
+    for column, of in zip(st.columns(2, gap="large"), (terms[:half], terms[half:]), strict=True):
+        with column:
+            for term in of:
+                st.subheader(term.name, anchor=term.anchor)
+                st.markdown(_entry(term, terms))
     found = bool(terms)
     for title, entries in _GROUPS.items():
         lines = [
             f"**{name}** · {text}" for name, text in entries.items() if contains(words, name, text)
         ]
         if lines:
-            st.header(title, anchor=False)
-            st.markdown("\n\n".join(lines))
+            with st.expander(title, expanded=bool(words)):
+                st.markdown("\n\n".join(lines))
             found = True
     if not found:
         st.info("No term contains these words. Empty the field to see all terms.")

@@ -151,7 +151,7 @@ def _configure() -> None:
 
 
 # File, title and icon of every page, by group. Without icons the first group fits in one line.
-_GROUPS = MappingProxyType(
+GROUPS = MappingProxyType(
     {
         "": (
             (TRAIN_PAGE, "Train", ""),
@@ -186,7 +186,7 @@ def _navigation():
             )
             for file, title, icon in pages
         ]
-        for group, pages in _GROUPS.items()
+        for group, pages in GROUPS.items()
     }
     groups[""] += [
         st.Page(PAGES / f"{name}.py", title="attnlab", visibility="hidden") for name in _FORMER

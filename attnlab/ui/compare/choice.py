@@ -233,13 +233,15 @@ def draw_choice(base: Experiment) -> Grid | None:
         return None
 
 
-def draw_question() -> None:
-    """Draw the question that the chosen comparison answers, and what it compares."""
+def draw_question(base: Experiment | OptionError) -> None:
+    """Draw the question that the chosen comparison answers, what it compares, and on what."""
     chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
     question = "Which setting is best, and is the difference real?"
     about = "What you do not vary comes from the sidebar."
     if chosen is not None:
         question, about = chosen.title, chosen.description
+    if isinstance(base, Experiment) and not {PRESET, "generator", "length"} & dict(varied()).keys():
+        about += f" {base.generator.rule_in_words(base.length)}"
     with st.container(key="compare_question"):
         st.markdown(f"**{question}** {about}")
 

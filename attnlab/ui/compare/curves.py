@@ -32,6 +32,8 @@ DOTS = f"Small dots are runs, the diamond is their mean, and the bar is the {OF_
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     """Draw the choice of a result, and a dot plot of this result with one line per setting."""
     st.session_state[_SHOWN] = figure_shown(rows)
+    # Before the choice of what it shows.
+    picture = st.container()
     figure: Any = st.segmented_control(
         "result",
         _figures_of(rows),
@@ -46,11 +48,11 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     if st.session_state.pop(_CHANGED, False):
         st.rerun()
     verdict = verdict_on(rows, labels, figure)
-    with st.container(key="compare_verdict"):
+    with picture.container(key="compare_verdict"):
         first, *more = map(as_message, verdict or ["No run has finished yet."])
         among = math.comb(sum(len(row.finished) > 1 for row in rows), 2)
         st.markdown("  \n".join([f"**{first}**", *more]), help=basis_text(figure, among))
-    with st.container(key="chart_compare_dots"):
+    with picture.container(key="chart_compare_dots"):
         draw_chart(
             charts.dots_chart(rows, labels, figure),
             name=f"{measure_label(figure).capitalize()} by setting",
@@ -59,7 +61,9 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
             ),
         )
     whole = "Exact match: the whole target is correct. " * (figure == "exact_match")
-    st.caption(f"{DOTS} {_reached(rows, labels, figure)}{whole}{sampling_text(rows, figure)}")
+    st.caption(
+        f"{DOTS} {_reached(rows, labels, figure)}{whole}", help=sampling_text(rows, figure) or None
+    )
 
 
 def _choose_figure() -> None:

@@ -13,7 +13,7 @@ from attnlab import charts
 from attnlab.comparisons.grid import MOST_SEEDS
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.shipped import shipped
-from attnlab.configuration.number_text import show_duration
+from attnlab.configuration.number_text import show_duration, show_positions
 from attnlab.configuration.options import OptionError, present
 from attnlab.known_results import (
     AGREES,
@@ -27,8 +27,10 @@ from attnlab.known_results import (
 )
 from attnlab.known_results.blog_post import BLOG_POST
 from attnlab.live.jobs import JobState
+from attnlab.runs.differences import changes_between
 from attnlab.runs.library import Library
 from attnlab.runs.run_summary import RunSummary
+from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Limits, check_comparison
 from attnlab.ui.compare.published import draw_question
 from attnlab.ui.compare.results import open_result, was_opened
@@ -114,7 +116,7 @@ def _draw_card(known: KnownResult) -> None:
             st.header(known.title, anchor=known.name, width="content")
             st.markdown(_badge(known.verdicts(numbers)), width="content")
         st.markdown(known.claim)
-        st.caption(f"{_papers(known)}. Measured: {_linked(measure)}.")
+        st.caption(f"{_papers(known)}. Measured: {_linked(measure)}. Our runs: {_runs(known)}.")
         means = (
             f"{setting} {number_text(float(np.mean([*found.values()])))}"
             for setting, of in numbers.items()
@@ -145,6 +147,23 @@ def _papers(known: KnownResult) -> str:
         f"[{by}](https://arxiv.org/abs/{number})" if number else by
         for by, number in known.papers.items()
     )
+
+
+def _runs(known: KnownResult) -> str:
+    """Return the processes of a result's runs, with options of one word that are not usual."""
+    found = {each.generator: each for each in known.settings.values()}
+    said = []
+    for process, each in found.items():
+        usual = Experiment(generator=type(process)(), length=each.length)
+        own = Experiment(generator=process, length=each.length)
+        options = ", ".join(
+            f"{change.label} {change.after}"
+            for change in changes_between(usual, own)
+            if change.label != "length" and " " not in change.after
+        )
+        said.append(f"`{process.name}`" + f" ({options})" * bool(options))
+    lengths = show_positions({each.length for each in known.settings.values()})
+    return f"{', '.join(dict.fromkeys(said))}; length {lengths}"
 
 
 def _linked(measure: str) -> str:

@@ -104,8 +104,6 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         f"{OF_SEEDS} in parentheses.",
         help=unseen_text(wanted),
     )
-    settings = {label: row.setting.experiment for row, label in zip(rows, labels, strict=True)}
-    draw_train_menu({k: each for k, each in settings.items() if each}, "compare_train")
     places = chosen["selection"]["rows"]
     if places and places[0] < len(rows):
         _draw_opening(rows[places[0]], labels[places[0]])
@@ -199,7 +197,12 @@ def _draw_rows(rows: Sequence[Row], grid: Grid) -> None:
             measure = present(measure_of(name))
             needs = f" It needs {measure.needs}." if measure.needs else ""
             st.caption(f"{measure.label} is not defined here.{needs}")
-    draw_table(rows, labels, grid.seeds)
+    settings = {label: row.setting.experiment for row, label in zip(rows, labels, strict=True)}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Next**: choose another question, or train one of these:", width="content")
+        draw_train_menu({k: each for k, each in settings.items() if each}, "compare_train")
+    with st.expander("All numbers · Look inside a run", icon=":material/table:"):
+        draw_table(rows, labels, grid.seeds)
     draw_curves(rows, labels)
 
 

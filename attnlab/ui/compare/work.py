@@ -231,9 +231,9 @@ def draw_start(grid: Grid | None, base: Experiment | None) -> Job | Example | No
 
 
 def _grid_in_words(grid: Grid) -> str:
+    base = [] if grid.base is None else [f"{grid.base.generator.name}, length {grid.base.length}"]
     varied = [f"{option_label(name)} {', '.join(values)}" for name, values in grid.options]
-    process = [] if grid.base is None else [f"process {grid.base.generator.name}"]
-    return "; ".join([*varied, *process, _counted(grid.seeds, "seed")])
+    return "; ".join([*base, *varied, _counted(grid.seeds, "seed")])
 
 
 def start_comparison(plan: Plan | None) -> None:

@@ -90,9 +90,9 @@ def draw_source(
             made = example.made
             # As a caption, since a box would push the result out of the first window.
             st.caption(
-                f":material/inventory_2: **Example result** of {made.date}. {invitation}",
-                help=f"{of_example(example.of)}; computed with attnlab {made.attnlab} on "
-                f"{made.machine}",
+                f":material/inventory_2: **Example result**: {of_example(example.of)}. "
+                f"{invitation}",
+                help=f"Computed on {made.date} with attnlab {made.attnlab} on {made.machine}.",
             )
             return example
         if job.of != plan:

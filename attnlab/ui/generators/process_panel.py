@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnlab.charts import rule_chart
 from attnlab.configuration.options import OptionError
@@ -68,14 +69,14 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
     st.caption("Each row is a probability distribution over the columns, given the row's label.")
 
 
-def draw_process() -> tuple[AbstractGenerator, int] | None:
+def draw_process(train: DeltaGenerator) -> tuple[AbstractGenerator, int] | None:
     """Draw controls, rule and tables of the process; return the process and its length.
 
+    The buttons that use it are in `train`.
     If the settings are invalid, return the last valid process of the same class, or None.
     """
     with st.sidebar:
         kind, chosen, length = draw_process_form()
-        train = st.container()
     rule = st.container()
     with st.container():
         if not isinstance(chosen, OptionError):

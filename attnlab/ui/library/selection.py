@@ -45,7 +45,7 @@ def follow_opening() -> None:
 
 
 def draw_actions(run: LiveRun, library: Library, chosen: tuple[RunSummary, ...]) -> None:
-    """Draw buttons for the selected runs."""
+    """Draw buttons for the selected runs, or what a selection is good for."""
     one = chosen[0] if len(chosen) == 1 else None
 
     def open_in(page: object) -> None:
@@ -62,6 +62,9 @@ def draw_actions(run: LiveRun, library: Library, chosen: tuple[RunSummary, ...])
         st.session_state[_GO_TO] = TRAIN_PAGE
 
     with st.container(horizontal=True, vertical_alignment="center", key="library_actions"):
+        if not chosen:
+            st.markdown("**Select a run to look inside it or continue it, or several to compare.**")
+            return
         title = f"{len(chosen)} runs, compared below" if one is None else as_text(name_of(one))
         st.markdown(f"**{title}**", width="content")
         main: dict[str, Any] = {"type": "primary"}

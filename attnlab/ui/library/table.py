@@ -140,7 +140,7 @@ def draw_filters(choices: Choices) -> Query:
         options = {"format_func": lambda value: value or "any", "width": 140}
         return draw(st.selectbox, label, name, [_ANY, *values], **options)
 
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="filters"):
         text = draw(
             st.text_input,
             "search",

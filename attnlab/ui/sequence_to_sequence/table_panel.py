@@ -30,6 +30,8 @@ _LAID, _PLAYED = "table_laid", "table_played"
 # Seconds between two tokens of the animation.
 _SECONDS = 0.7
 _WIDTH = 5
+# Of the probes of a run.
+_HANDS = 5
 _TRUEST = "best aligned head"
 
 
@@ -108,10 +110,18 @@ def _draw(snapshot: Snapshot) -> None:
     with st.spinner("Building the untrained model …"):
         snapshot = with_starting_point(snapshot)
     if snapshot.latest is None:
-        st.caption(":material/hourglass_top: Preparing the run …")
+        # Of a finished run, only the tests are still to come.
+        is_loaded = snapshot.step == snapshot.experiment.training.steps
+        what = "Loading a trained model" if is_loaded else f"Preparing: {snapshot.message}"
+        st.caption(
+            f":material/hourglass_top: {what}. Its {task.source_name}s appear here in seconds."
+        )
+        # As many empty cards, so that nothing moves when they come.
+        blank = [" "] * task.prompt_length()
+        draw_hands([Hand(blank, [], blank, None, what)] * _HANDS, chosen=-1)
         return
     moment = shown_moment(snapshot)
-    model, said = moment.model, st.empty()
+    model, said, table = moment.model, st.empty(), st.container()
     hands, count = hands_of(task, present(snapshot.probes)), task.prompt_length()
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="small", key="table_controls"
@@ -140,7 +150,8 @@ def _draw(snapshot: Snapshot) -> None:
         shares = None if attention is None or not laid else attention[number, laid - 1]
         text = f"{render(hand)} → {render(target[:laid])}"
         shown.append(Hand(source, written, correct, shares, text))
-    draw_hands(shown, chosen=place)
+    with table:
+        draw_hands(shown, chosen=place)
     right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
     so_far = " so far" * (laid < targets.shape[1])
     result = f": {right} of {len(hands)} {task.source_name}s correct{so_far}" if laid else ""

@@ -267,7 +267,7 @@ def _draw_state(
         if comes_with_attnlab:
             # On Train the welcome says what Start does, and the line has no more room.
             more = " **Start** (key S) trains it here." * looks_inside
-            if snapshot.active:
+            if snapshot.active and run is session_run():
                 more = " It is shown until your run has results."
             st.markdown(f"{EXAMPLE_NOTE}{more}", width="content")
         draw_continue_offer(run)
