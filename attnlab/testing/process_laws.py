@@ -32,11 +32,6 @@ _FEW = 25
 Joint = Callable[[int], Float[np.ndarray, "..."]]
 
 
-def __dir__() -> list[str]:
-    """Complete the checks, not the names that this module imports."""
-    return ["check_model", "check_process", "process_laws"]
-
-
 def check_process(
     process: AbstractGenerator,
     *,
