@@ -63,7 +63,8 @@ class AppServer:
     def start(self) -> None:
         """Start it and wait until it answers."""
         port = _free_port()
-        self.url = f"http://127.0.0.1:{port}"
+        base = self._environment.get("STREAMLIT_SERVER_BASE_URL_PATH", "")
+        self.url = f"http://127.0.0.1:{port}/{base}".rstrip("/")
         server = {"HEADLESS": "true", "ADDRESS": "127.0.0.1", "PORT": str(port)}
         environment = {f"STREAMLIT_SERVER_{name}": value for name, value in server.items()}
         with self._log.open("wb") as log:

@@ -26,12 +26,14 @@ def draw_film_download(run: LiveRun, key: str) -> None:
 def _page_of(run: LiveRun) -> bytes:
     stored, kept = present(run.stored()), run.autosave.kept
     film = film_of(stored)
+    # The app itself, whichever of its pages this is.
+    app = st.get_option("server.baseUrlPath")
     words = words_of(
         film,
         name=kept.name if kept else run.autosave.name,
         note=kept.note if kept else "",
         date=f"{kept.date:%Y-%m-%d}" if kept else "",
         version=(stored.history.versions or current_versions()).attnlab,
-        address=urlsplit(st.context.url or "")._replace(path="", query="", fragment="").geturl(),
+        address=urlsplit(st.context.url or "")._replace(path=app, query="", fragment="").geturl(),
     )
     return film_page(film, words)
