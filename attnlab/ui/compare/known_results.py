@@ -101,10 +101,10 @@ def draw_gallery(results: Sequence[KnownResult]) -> None:
         )
     shown = [known for known in results if only in (None, says[known.name])]
     # Not in rows: a panel that opens would leave the other half of its row empty.
-    for first, column in enumerate(st.columns(2)):
-        with column:
-            for known in shown[first::2]:
-                _draw_card(known)
+    columns = st.columns(2)
+    for place, known in enumerate(shown):
+        with columns[place % 2]:
+            _draw_card(known)
 
 
 def _draw_card(known: KnownResult) -> None:

@@ -18,7 +18,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text
-from attnlab.ui.core.session import kept_result
+from attnlab.ui.core.session import kept_result, session
 from attnlab.ui.sequence_to_sequence.cards import Hand, draw_hands, draw_next
 from attnlab.ui.sequence_to_sequence.hands import draw_hand_editor, hands_of, heed_changes
 from attnlab.ui.train.cursor import OVER_TRAINING, shown_moment, with_starting_point
@@ -29,7 +29,7 @@ from attnlab.ui.train.training_page import Bench
 _LAID, _PLAYED = "table_laid", "table_played"
 # Seconds between two tokens of the animation.
 _SECONDS = 0.7
-_WIDTH = 5
+_WIDTH, _WRITTEN = 5, "table_written"
 # Of the probes of a run.
 _HANDS = 5
 _TRUEST = "best aligned head"
@@ -109,19 +109,21 @@ def _draw(snapshot: Snapshot) -> None:
     task = as_task(snapshot.experiment.generator)
     with st.spinner("Building the untrained model …"):
         snapshot = with_starting_point(snapshot)
-    if snapshot.latest is None:
-        # Of a finished run, only the tests are still to come.
-        is_loaded = snapshot.step == snapshot.experiment.training.steps
-        what = "Loading a trained model" if is_loaded else f"Preparing: {snapshot.message}"
-        st.caption(
-            f":material/hourglass_top: {what}. Its {task.source_name}s appear here in seconds."
-        )
-        # As many empty cards, so that nothing moves when they come.
+    said, table = st.empty(), st.empty()
+    if snapshot.latest is None or _WRITTEN not in session().kept:
+        # As many empty cards, so that nothing moves when the hands come.
         blank = [" "] * task.prompt_length()
-        draw_hands([Hand(blank, [], blank, None, what)] * _HANDS, chosen=-1)
+        # Of a finished run, only the tests are still to come.
+        is_ready = snapshot.latest or snapshot.step == snapshot.experiment.training.steps
+        what = "The trained model is loaded" if is_ready else f"Preparing: {snapshot.message}"
+        words = f"{what}. Its {task.source_name}s appear here in seconds."
+        said.caption(f":material/hourglass_top: {words}")
+        with table:
+            draw_hands([Hand(blank, [], blank, None, words)] * _HANDS, chosen=-1)
+    if snapshot.latest is None:
         return
     moment = shown_moment(snapshot)
-    model, said, table = moment.model, st.empty(), st.container()
+    model = moment.model
     hands, count = hands_of(task, present(snapshot.probes)), task.prompt_length()
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="small", key="table_controls"
@@ -249,7 +251,7 @@ def _write_targets(
         return np.asarray(targets), *(jax.tree.map(np.asarray, each) for each in (beams, found))
 
     given = (hands.tobytes(), hands.shape, how, seed)
-    return kept_result("table_written", model, given, make)
+    return kept_result(_WRITTEN, model, given, make)
 
 
 def _draw_beam(task: AbstractTask, beam: Beam) -> None:
