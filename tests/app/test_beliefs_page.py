@@ -77,7 +77,7 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     assert app.segmented_control(key="belief_site").options == sites
     assert "affine function of the next-token distribution" in texts(app)
     assert re.search(
-        r"affine function of the activations at the output:\*\* R² 0\.\d+ ±", texts(app)
+        r"readout at the output recovers the beliefs [a-z ]+:\*\* R² 0\.\d+ ±", texts(app)
     )
     (controls,) = (each.value for each in app.caption if "R² without the" in each.value)
     assert "; last three tokens 0." in controls

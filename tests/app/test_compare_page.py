@@ -194,18 +194,18 @@ def test_runs_are_made_once_and_read(page):
 def test_the_verdict_is_above_the_chart_and_agrees_with_the_table_of_differences():
     page = open_page("pages/compare.py")
     verdict = (
-        "transformer beats attention by 0.087 ± 0.011 in accuracy and reaches the best possible "
-        "within the error."
+        "transformer beats attention by 0.087 (0.076 to 0.098) in accuracy and reaches the best "
+        "possible within the error."
     )
-    noise = "attention − linear is +0.008 ± 0.014 in accuracy, within the noise."
+    noise = "attention − linear is +0.008 (−0.006 to 0.023) in accuracy, within the noise."
     (shown,) = (each for each in page.markdown if verdict in each.value)
     # As text, the plus sign has a backslash.
     assert shown.value.replace("\\", "") == f"**{verdict}**  \n{noise}"
     assert "corrected for all 3 pairs" in shown.proto.help
     assert f"{verdict} {noise}" in alts(page)[0]
     for first, second, difference, says in (
-        ("attention", "transformer", "0.087 ± 0.011", "better"),
-        ("linear", "attention", "0.008 ± 0.014", "within the noise"),
+        ("attention", "transformer", "0.087 (0.076 to 0.098)", "better"),
+        ("linear", "attention", "0.008 (−0.006 to 0.023)", "within the noise"),
     ):
         page.selectbox(key="compare_first").set_value(first).run()
         page.selectbox(key="compare_second").set_value(second).run()

@@ -34,6 +34,7 @@ def test_settings_are_compared_brushed_and_a_run_is_opened(new_page, server):
     page.mouse.up()
     expect(page.get_by_text(re.compile(r"In the box: [1-3] of 4\."))).to_be_visible()
 
+    page.get_by_text("All numbers · Look inside a run").click()
     grid = page.locator(".st-key-compare_table canvas").first
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()

@@ -98,9 +98,9 @@ def test_starts_from_many_threads_make_one_thread(live, held):
 def test_a_pause_while_compiling_comes_up_paused_at_step_0(live, held):
     run = live()
     run.start()
-    until(lambda: run.snapshot().message == "generating data")
+    until(lambda: run.snapshot().message == "generating data (1 of 3)")
     run.pause()
-    assert run.snapshot().message == "generating data, then it pauses"
+    assert run.snapshot().message == "generating data (1 of 3), then it pauses"
     held.set()
     assert run.wait(PATIENCE)
     seen = run.snapshot()

@@ -29,8 +29,8 @@ def test_a_difference_that_is_real_and_what_is_left_to_learn():
     # Differences of 0.10, 0.11, 0.12 have s = 0.01; the accuracies of attention have s = 0.03.
     rows = row(LINEAR, LOW), row(SHORT, HIGH)
     assert verdict_on(rows, ("linear", "attention"), "accuracy") == [
-        "attention beats linear by 0.110 ± 0.025 in accuracy and is 0.170 ± 0.075 below the best "
-        "possible."
+        "attention beats linear by 0.110 (0.085 to 0.135) in accuracy and is 0.170 (0.095 to "
+        "0.245) below the best possible."
     ]
 
 
@@ -38,8 +38,8 @@ def test_a_lower_loss_is_better():
     flat = (0.5, 0.5, 0.5)
     rows = row(LINEAR, flat, (1.0, 1.02, 1.04)), row(SHORT, flat, (0.9, 0.91, 0.92))
     assert verdict_on(rows, ("linear", "attention"), "nll") == [
-        "attention beats linear by 0.110 ± 0.025 nats in loss and is 0.110 ± 0.025 nats above the "
-        "best possible."
+        "attention beats linear by 0.110 (0.085 to 0.135) nats in loss and is 0.110 (0.085 to "
+        "0.135) nats above the best possible."
     ]
 
 
@@ -47,9 +47,9 @@ def test_a_difference_within_the_noise_beside_one_that_is_real():
     # Differences of 0.01, 0.01, 0 have s = 0.00577, and t = 2 has p = 0.18, times three pairs.
     rows = row(LINEAR, LOW), row(SHORT, HIGH), row(TRANSFORMER, (0.61, 0.64, 0.66))
     assert verdict_on(rows, ("linear", "attention", "transformer"), "accuracy") == [
-        "transformer − attention is +0.007 ± 0.014 in accuracy, within the noise; transformer is "
-        "0.163 ± 0.063 below the best possible.",
-        "attention beats linear by 0.110 ± 0.025 in accuracy.",
+        "transformer − attention is +0.007 (−0.008 to 0.021) in accuracy, within the noise; "
+        "transformer is 0.163 (0.101 to 0.226) below the best possible.",
+        "attention beats linear by 0.110 (0.085 to 0.135) in accuracy.",
     ]
 
 
@@ -61,7 +61,7 @@ def test_the_best_possible_is_reached_only_if_every_seed_is_near_it():
     # With two seeds, mean ± 12.71 s / √2 contains nearly anything.
     wide = row(SHORT, (0.58, 0.60), ceiling=0.64)
     assert verdict_on([wide], ["attention"], "accuracy") == [
-        "attention is 0.05 ± 0.13 below the best possible accuracy, within the noise."
+        "attention is 0.050 (−0.077 to 0.177) below the best possible accuracy, within the noise."
     ]
 
 
@@ -83,8 +83,8 @@ def test_processes_are_not_compared_and_runs_without_a_result_are_counted():
     failed = dataclasses.replace(late.results[0], state="failed", reason="diverged")
     late = dataclasses.replace(late, results=(failed, *late.results[1:]))
     assert verdict_on([row(SHORT, HIGH), late], ["markov", "ndays"], "accuracy") == [
-        "markov is 0.170 ± 0.075 below the best possible accuracy.",
-        "ndays is 0.280 ± 0.050 below the best possible accuracy.",
+        "markov is 0.170 (0.095 to 0.245) below the best possible accuracy.",
+        "ndays is 0.280 (0.230 to 0.330) below the best possible accuracy.",
         "Runs without a result are left out: 1.",
     ]
     assert verdict_on([], [], "accuracy") == []

@@ -84,7 +84,8 @@ BELIEFS = {
     "mess3-belief": Preset(
         "Beliefs",
         "mess3: a fractal of beliefs",
-        "A small transformer predicts letters. Can its beliefs be read from its activations?",
+        "A small transformer predicts letters. Can its beliefs be read from its activations? "
+        "Under more, the options x and a shape the fractal.",
         Experiment(
             generator=Mess3(),
             model=TransformerOptions(layers=2, heads=1, d_model=64),
