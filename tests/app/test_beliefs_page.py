@@ -115,7 +115,7 @@ def test_a_run_is_probed_at_every_site_and_steered(app):
     shown = film(app)
     assert shown["at"] == 1
     assert [each["step"] for each in shown["measured"]] == [0, 1, 2]
-    assert all(each["title"].startswith("after embedding: R²") for each in shown["measured"])
+    assert all(each["title"].startswith("model, after embedding: R²") for each in shown["measured"])
     # Three bytes for each, in base 64.
     assert len(shown["subject"]["colours"]) <= 4 * 3**4
     # A choice that another model lacks is dropped.
