@@ -160,7 +160,7 @@ def test_five_states_with_noise_and_every_target(app, monkeypatch):
         ("hidden state", "hidden states"),
     ):
         settled(app.selectbox(key="belief_target").select(name).run())
-        assert film(app)["subject"]["title"] == f"exact {noun}"
+        assert film(app)["subject"]["title"] == f"truth: exact {noun}"
         # The gap and steering are about the belief.
         assert not any("floor" in each.label for each in app.metric)
     assert "No probe can beat the exact belief" in texts(app)

@@ -61,7 +61,7 @@ def test_the_best_possible_is_reached_only_if_every_seed_is_near_it():
     # With two seeds, mean ± 12.71 s / √2 contains nearly anything.
     wide = row(SHORT, (0.58, 0.60), ceiling=0.64)
     assert verdict_on([wide], ["attention"], "accuracy") == [
-        "attention is 0.050 (−0.077 to 0.177) below the best possible accuracy, within the noise."
+        "attention is 0.05 (−0.08 to 0.18) below the best possible accuracy, within the noise."
     ]
 
 

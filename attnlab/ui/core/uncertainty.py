@@ -28,15 +28,16 @@ def interval_text(interval: Interval | None, *, places: int = 3, percent: bool =
     if interval is None:
         return "–"
     scale, unit = (100, " %") if percent else (1, "")
-    mean = scale * interval.mean
+    mean, has_ends = scale * interval.mean, interval.low is not None and not interval.exact
+    low, high = (scale * end for end in interval.ends) if has_ends else (mean, mean)
+    if half := max(high - mean, mean - low):
+        # As `show_measured` rounds an error.
+        places = min(places, max(0, 1 - math.floor(math.log10(half))))
     alone = f"{round(mean, places) + 0.0:.{places}f}".replace("-", "−")
-    if interval.low is None or interval.exact:
-        return alone + unit
-    low, high = (scale * end for end in interval.ends)
-    if low == high:
-        # Equal results do not imply that the next seed gives the same, so no interval is shown.
-        return f"{alone}{unit} in all {interval.n}"
-    return f"{alone} ({show_range(low, high, places=places)}){unit}"
+    if half:
+        return f"{alone} ({show_range(low, high, places=places)}){unit}"
+    # Equal results do not imply that the next seed gives the same, so no interval is shown.
+    return f"{alone}{unit}" + f" in all {interval.n}" * has_ends
 
 
 def share_text(interval: Interval | None) -> str:

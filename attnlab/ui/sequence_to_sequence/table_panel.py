@@ -112,7 +112,7 @@ def _draw(snapshot: Snapshot) -> None:
     said, table = st.empty(), st.empty()
     if snapshot.latest is None or _WRITTEN not in session().kept:
         # As many empty cards, so that nothing moves when the hands come.
-        blank = [" "] * task.prompt_length()
+        blank = ["\N{NO-BREAK SPACE}"] * task.prompt_length()
         # Of a finished run, only the tests are still to come.
         is_ready = snapshot.latest or snapshot.step == snapshot.experiment.training.steps
         what = "The trained model is loaded" if is_ready else f"Preparing: {snapshot.message}"
