@@ -13,7 +13,7 @@ from attnlab.film.subject import Subject, subject_of
 from attnlab.generators import is_task
 from attnlab.inspection import depends_on, in_words
 from attnlab.inspection.what_happened import happened_in
-from attnlab.models import AbstractModel
+from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import head_name, heads_of, mean_trace, trace_of
 from attnlab.optimum import (
     FEW_BELIEFS,
@@ -262,14 +262,6 @@ def film_of(run: Run) -> Film:
     )
     shown = some(kept, scene.most_frames)
     baselines = baselines_of(process, length, FEW_BELIEFS)
-    happened = happened_in(
-        experiment,
-        history.tests,
-        baselines,
-        informative=informative,
-        trace=mean_trace(last, probes),
-        losses=history.losses,
-    )
     subject = subject_of(experiment)
     measured = {}
     if subject is not None:
@@ -283,13 +275,39 @@ def film_of(run: Run) -> Film:
         baselines=baselines,
         subject=subject,
         measured=measured,
-        about=in_words(
-            happened,
-            experiment.model,
-            learning_rate=experiment.training.learning_rate,
-            word=process.position_word,
-        ),
+        about=about_run(run, baselines, informative, mean_trace(last, probes)),
         left_out=f"{scene.left_out}{fewer}".strip(),
+    )
+
+
+def about_run(
+    run: Run,
+    baselines: Sequence[Baseline],
+    informative: Bool[np.ndarray, " position"],
+    trace: Trace,
+) -> str:
+    """Return sentences about what a run has learned.
+
+    Args:
+        run: The run.
+        baselines: The baselines of its process, from the uniform guess to the floor.
+        informative: The positions that the prediction truly depends on.
+        trace: The mean trace of its last model over the probes.
+    """
+    experiment, history = run.experiment, run.history
+    happened = happened_in(
+        experiment,
+        history.tests,
+        baselines,
+        informative=informative,
+        trace=trace,
+        losses=history.losses,
+    )
+    return in_words(
+        happened,
+        experiment.model,
+        learning_rate=experiment.training.learning_rate,
+        word=experiment.generator.position_word,
     )
 
 

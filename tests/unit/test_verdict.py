@@ -6,10 +6,10 @@ import pytest
 
 from attnlab.comparisons.grid import Setting
 from attnlab.comparisons.summary import References, summarise
+from attnlab.comparisons.verdict import verdict_on
 from attnlab.generators import NDays
 from attnlab.models import LinearOptions, TransformerOptions
 from attnlab.optimum import Best
-from attnlab.ui.compare.verdict import verdict_on
 from tests.unit.made_up_results import SHORT, all_finished
 
 LINEAR = dataclasses.replace(SHORT, model=LinearOptions())

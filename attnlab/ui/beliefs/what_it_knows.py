@@ -8,6 +8,7 @@ import streamlit as st
 
 from attnlab.charts import Scale, Series, lines_chart, series_table
 from attnlab.charts.style import HUES
+from attnlab.comparisons.uncertainty import OVER_TEST_SEQUENCES
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import present
 from attnlab.inspection import (
@@ -34,7 +35,6 @@ from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result
 from attnlab.ui.core.session_library import session_library
-from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES
 
 _CHART_HEIGHT = 260
 

@@ -11,14 +11,15 @@ from attnlab import charts
 from attnlab.comparisons.intervals import LEVEL, normal_quantile
 from attnlab.comparisons.paired import Share, shares_of
 from attnlab.comparisons.summary import TARGET, Row, beyond_best, reached_of
+from attnlab.comparisons.uncertainty import OF_SEEDS
+from attnlab.comparisons.verdict import lower_is_better, verdict_on
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError, present
 from attnlab.inspection import measure_label
 from attnlab.ui.compare.choice import FIGURE, option_label
-from attnlab.ui.compare.verdict import basis_text, verdict_on
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.uncertainty import OF_SEEDS
 
 _SHOWN, _CHANGED = "compare_figure", "compare_figure_changed"
 _MOST_LISTED = 4
@@ -27,6 +28,21 @@ _FIGURES = ("accuracy", "nll", "learned", "exact_match")
 
 # The caption of a dot plot, whose legend names the dashes.
 DOTS = f"Small dots are runs, the diamond is their mean, and the bar is the {OF_SEEDS}."
+
+
+def basis_text(figure: str, among: int) -> str:
+    """Return how differences are tested, with a correction for `among` pairs."""
+    corrected = (
+        f" The verdict comes from a paired t-test, corrected for all {among} pairs of settings "
+        "(Bonferroni)."
+    )
+    better = "lower" if lower_is_better(figure) else "higher"
+    return (
+        f"Differences are paired by seed; in parentheses is the {LEVEL:.0%} "
+        f"{link_to('confidence interval', 'interval')} of their mean. {better.capitalize()} is "
+        "better."
+        f"{corrected * (among > 1)}"
+    )
 
 
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:

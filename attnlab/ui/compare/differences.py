@@ -9,17 +9,17 @@ from attnlab.comparisons.gap import PARTS, Gap, gap_of
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.paired import Comparison, common_seeds
 from attnlab.comparisons.summary import Row
+from attnlab.comparisons.uncertainty import OF_SEEDS, caution_text, interval_text
+from attnlab.comparisons.verdict import lower_is_better, tests_of
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.inspection import measure_label
 from attnlab.training.limits import reachable_by
 from attnlab.ui.compare.choice import draw_menu
-from attnlab.ui.compare.curves import figure_shown
-from attnlab.ui.compare.verdict import basis_text, lower_is_better, tests_of
+from attnlab.ui.compare.curves import basis_text, figure_shown
 from attnlab.ui.core.figures import is_known
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_message
-from attnlab.ui.core.uncertainty import OF_SEEDS, caution_text, interval_text
 
 _FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
 

@@ -11,6 +11,7 @@ from attnlab import charts
 from attnlab.comparisons.grid import PRESET, Grid
 from attnlab.comparisons.shipped import shipped
 from attnlab.comparisons.summary import TARGET
+from attnlab.comparisons.uncertainty import interval_text, known_text, reached_text, share_text
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import present
 from attnlab.known_results.blog_post import BLOG_POST, PARTS, PROCESSES, SWITCHED
@@ -23,7 +24,6 @@ from attnlab.ui.core.display import COMPARE_PAGE, draw_button
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.uncertainty import interval_text, known_text, reached_text, share_text
 
 _ABOUT = {
     "table": (

@@ -9,6 +9,15 @@ import streamlit as st
 from attnlab.comparisons.grid import Grid, to_parameters
 from attnlab.comparisons.records import differing_options, to_csv
 from attnlab.comparisons.summary import TARGET, Row, figures_of
+from attnlab.comparisons.uncertainty import (
+    OF_SEEDS,
+    caution_text,
+    interval_text,
+    known_text,
+    reached_text,
+    share_text,
+    unseen_text,
+)
 from attnlab.configuration.options import present
 from attnlab.inspection import measure_label, measure_of
 from attnlab.lessons.examples import Example
@@ -31,15 +40,6 @@ from attnlab.ui.core.display import LOOK_INSIDE_PAGE, draw_button, draw_download
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.outside import as_message, draw_toast
 from attnlab.ui.core.session_library import session_library, session_run
-from attnlab.ui.core.uncertainty import (
-    OF_SEEDS,
-    caution_text,
-    interval_text,
-    known_text,
-    reached_text,
-    share_text,
-    unseen_text,
-)
 from attnlab.ui.library.opening import open_run
 
 _OPENED = "compare_opened"

@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from attnlab.comparisons.uncertainty import above_uniform_text
 from attnlab.configuration.number_text import show_estimate
 from attnlab.inspection import References, ablated_loss, expected_loss, role_of
 from attnlab.inspection.ablation import MEAN, REMOVED
@@ -10,7 +11,6 @@ from attnlab.models import AbstractModel
 from attnlab.training.evaluation import LossByPosition
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.core.uncertainty import above_uniform_text
 from attnlab.ui.in_context.heads_panel import head_title
 from attnlab.ui.in_context.measures import Course, Measured
 

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.charts import Scale, Series, level_table, lines_chart, series_table
+from attnlab.comparisons.uncertainty import OVER_TEST_SEQUENCES, above_uniform_text
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, options_of, present
 from attnlab.inspection import LossAtLength, check_length, loss_at_length
@@ -18,7 +19,6 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
-from attnlab.ui.core.uncertainty import OVER_TEST_SEQUENCES, above_uniform_text
 
 _WORK = "lengths"
 _HEIGHT = 300

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab import charts
+from attnlab.comparisons.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.configuration.number_text import show_estimate, show_measured, show_percent
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask
@@ -23,7 +24,6 @@ from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.jobs import draw_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.ui.sequence_to_sequence.task_panel import draw_target_test
 
 _WORK = "quality"

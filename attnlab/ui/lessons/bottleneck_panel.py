@@ -10,6 +10,7 @@ from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.paired import compare_paired
 from attnlab.comparisons.shipped import shipped
 from attnlab.comparisons.summary import TARGET, Row, figures_of
+from attnlab.comparisons.uncertainty import OF_SEEDS, reached_text
 from attnlab.configuration.number_text import show_percent, show_range
 from attnlab.configuration.options import present
 from attnlab.generators import Cards
@@ -33,7 +34,6 @@ from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.uncertainty import OF_SEEDS, reached_text
 from attnlab.ui.lessons.kit import KEPT, choose, control_row, in_columns, link_to_settings
 
 _TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import streamlit as st
 
+from attnlab.comparisons.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask, is_task
@@ -17,7 +18,6 @@ from attnlab.models import AbstractModel
 from attnlab.training.shares import share_in_training
 from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.jobs import draw_job, job_of, start_job
-from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.ui.train.training_page import Bench
 
 _WORK = "target_test"

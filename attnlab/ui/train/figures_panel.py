@@ -9,6 +9,12 @@ import numpy as np
 import streamlit as st
 
 from attnlab.comparisons.grid import show_prospect
+from attnlab.comparisons.uncertainty import (
+    OF_OTHER_SEEDS,
+    OVER_TEST_SEQUENCES,
+    above_best_text,
+    known_text,
+)
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, label_of, options_of
 from attnlab.generators import AbstractGenerator, continue_sequence
@@ -24,12 +30,6 @@ from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_warning
-from attnlab.ui.core.uncertainty import (
-    OF_OTHER_SEEDS,
-    OVER_TEST_SEQUENCES,
-    above_best_text,
-    known_text,
-)
 
 # A run diverges if its loss is this many times both the initial loss and a uniform guess's.
 _DIVERGED = 1.5

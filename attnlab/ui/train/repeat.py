@@ -8,6 +8,13 @@ import streamlit as st
 from attnlab.comparisons.intervals import CurveOverSeeds, curve_over_seeds
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import Row, figures_of, summarise
+from attnlab.comparisons.uncertainty import (
+    OF_SEEDS,
+    caution_text,
+    interval_text,
+    reached_text,
+    unseen_text,
+)
 from attnlab.configuration.options import OptionError, options_of, present
 from attnlab.optimum import FEW_BELIEFS
 from attnlab.runs.library import Query
@@ -20,13 +27,6 @@ from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_library
-from attnlab.ui.core.uncertainty import (
-    OF_SEEDS,
-    caution_text,
-    interval_text,
-    reached_text,
-    unseen_text,
-)
 
 SEEDS = 5
 _WORK, _KNOWN = "repeat", "rows_over_seeds"

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from attnlab.comparisons.intervals import LEVEL, Interval, widened
 from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
 from attnlab.comparisons.summary import OF_REFERENCES, Row, interval_of, reached_of
+from attnlab.comparisons.uncertainty import caution_text, interval_text, share_text
 from attnlab.configuration.options import OptionError, present
 from attnlab.inspection import measure_label, measure_of
-from attnlab.ui.core.glossary import link_to
-from attnlab.ui.core.uncertainty import caution_text, interval_text, share_text
 
 # A setting with its label.
 _Named = tuple[str, Row]
@@ -31,21 +30,6 @@ def lower_is_better(figure: str) -> bool:
     """Return whether a result is better if it is lower."""
     measure = measure_of(figure)
     return measure is not None and measure.lower_is_better
-
-
-def basis_text(figure: str, among: int) -> str:
-    """Return how differences are tested, with a correction for `among` pairs."""
-    corrected = (
-        f" The verdict comes from a paired t-test, corrected for all {among} pairs of settings "
-        "(Bonferroni)."
-    )
-    better = "lower" if lower_is_better(figure) else "higher"
-    return (
-        f"Differences are paired by seed; in parentheses is the {LEVEL:.0%} "
-        f"{link_to('confidence interval', 'interval')} of their mean. {better.capitalize()} is "
-        "better."
-        f"{corrected * (among > 1)}"
-    )
 
 
 def verdict_on(rows: Sequence[Row], labels: Sequence[str], figure: str) -> list[str]:
