@@ -99,6 +99,15 @@ from attnlab.positions import Scalar as Scalar
 from attnlab.positions import Sinusoidal as Sinusoidal
 from attnlab.registering import register as register
 from attnlab.registering import unregister as unregister
+from attnlab.result_card import CardCheck as CardCheck
+from attnlab.result_card import CardError as CardError
+from attnlab.result_card import ResultCard as ResultCard
+from attnlab.result_card import card_from_json as card_from_json
+from attnlab.result_card import card_of_comparison as card_of_comparison
+from attnlab.result_card import card_of_known_result as card_of_known_result
+from attnlab.result_card import card_of_run as card_of_run
+from attnlab.result_card import card_to_json as card_to_json
+from attnlab.result_card import check_card as check_card
 from attnlab.runs.history import History as History
 from attnlab.runs.history import empty_history as empty_history
 from attnlab.runs.library import Library as Library

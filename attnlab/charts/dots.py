@@ -168,6 +168,42 @@ def dots_chart(
     )
 
 
+def measured_chart(
+    numbers: Mapping[str, Mapping[int, float]],
+    means: Mapping[str, tuple[float, float | None, float | None]],
+    best: Mapping[str, float],
+    figure: str,
+) -> Drawing:
+    """Draw one row per setting, as `dots_chart`, from numbers alone.
+
+    Args:
+        numbers: The number of every seed, by setting.
+        means: The mean with the ends of its interval, by setting.
+        best: The best possible number, by setting.
+        figure: The name of the measure.
+    """
+    places = {label: place for place, label in enumerate(numbers, 1)}
+    found = [
+        (place + BELOW, label, *means[label], "", len(numbers[label]))
+        for label, place in places.items()
+    ]
+    columns = ["place", "setting", "value", "low", "high", "interval", "n"]
+    lines = [
+        (place, place - 0.16, place + 0.44, "best possible", best[label])
+        for label, place in places.items()
+        if label in best
+    ]
+    return _dots(
+        seeds_table(numbers),
+        pd.DataFrame(found, columns=columns).astype({"low": float, "high": float}),
+        pd.DataFrame(lines, columns=["place", "above", "below", "reference", "value"]),
+        None,
+        None,
+        labels=tuple(numbers),
+        title=title_of(figure),
+    )
+
+
 def claim_chart(verdict: Verdict) -> Drawing:
     """Draw the number of every run as a dot, above the claimed range.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from attnlab.command_line.card_command import run_card_check
 from attnlab.command_line.output import file_error, print_json
 from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.options import OptionError
@@ -30,12 +31,17 @@ def add_check(commands: argparse._SubParsersAction) -> None:
     checking = commands.add_parser(
         "check",
         add_help=False,
-        help="check the laws of a process, or sequences of your own against its exact law",
+        help=(
+            "check the laws of a process, sequences of your own against its exact law, or a card"
+        ),
     )
     checking.add_argument(
         "generator",
         metavar="PROCESS",
-        help="a process, or a Python file that registers processes: all of them are checked",
+        help=(
+            "a process, a Python file that registers processes, or a card, whose runs are trained "
+            "again"
+        ),
     )
     checking.add_argument(
         "--samples",
@@ -50,6 +56,9 @@ def add_check(commands: argparse._SubParsersAction) -> None:
 def run_check(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Print which laws hold, or what deviates; return 1 if something does."""
     name, processes = parsed["generator"], []
+    is_file = Path(name).is_file() and not name.endswith(".py")
+    if name.endswith(".json") or (is_file and name not in PROCESSES):
+        return run_card_check(parsed, progress)
     if name.endswith(".py"):
         before = set(PROCESSES)
         import_file(name)

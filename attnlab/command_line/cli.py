@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from attnlab import __version__
+from attnlab.command_line.card_command import add_card, run_card
 from attnlab.command_line.check_command import add_check, run_check
 from attnlab.command_line.export_command import add_export, run_export
 from attnlab.command_line.many_runs import add_compare, run_compare
@@ -98,6 +99,7 @@ _COMMANDS = {
     "compare": (add_compare, run_compare),
     "reproduce": (add_reproduce, run_reproduce),
     "export": (add_export, run_export),
+    "card": (add_card, run_card),
     "runs": (add_runs, run_runs),
 }
 

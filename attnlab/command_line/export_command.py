@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from attnlab.command_line.output import check_output, write_output
+from attnlab.command_line.output import ADDRESS, check_output, write_output
 from attnlab.command_line.parser import CommandProgress
 from attnlab.command_line.train_command import read_run_file
 from attnlab.configuration.options import OptionError
@@ -16,29 +16,34 @@ from attnlab.runs.library import Library, LibraryError, library_folder
 from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary
 
-_ADDRESS = "http://localhost:8501"
-
 
 def add_export(commands: argparse._SubParsersAction) -> None:
     """Add the command `export`."""
     export = commands.add_parser("export", help="write a run as an interactive page")
     export.add_argument("run", help="a run file, or the number that `runs list` prints")
     export.add_argument("--html", metavar="FILE", required=True, help="the page to write")
-    export.add_argument(
-        "--address",
-        default=_ADDRESS,
-        help=f"where attnlab runs, for the page's link (default {_ADDRESS})",
-    )
+    add_address(export, "page")
+
+
+def add_address(command: argparse.ArgumentParser, of: str) -> None:
+    """Add the flag of the address for the link of a page or a card."""
+    words = f"where attnlab runs, for the {of}'s link (default {ADDRESS})"
+    command.add_argument("--address", default=ADDRESS, help=words)
+
+
+def check_address(address: str) -> str:
+    """Return the address without a final slash; raise `OptionError` unless it is one of the web."""
+    if urlsplit(address).scheme not in ("http", "https"):
+        remedy = "Name a web address, such as https://example.org"
+        raise OptionError("address", address, "not a web address", remedy)
+    return address.rstrip("/")
 
 
 def run_export(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Write the film of a run, with its name and note; return the exit status."""
-    file, address = parsed["html"], parsed["address"]
-    if urlsplit(address).scheme not in ("http", "https"):
-        remedy = "Name a web address, such as https://example.org"
-        raise OptionError("address", address, "not a web address", remedy)
+    file, address = parsed["html"], check_address(parsed["address"])
     check_output("html", file)
-    run, entry = _run_and_entry(parsed["run"])
+    run, entry = run_and_entry(parsed["run"])
     progress.words = "while the film was being made"
     film = film_of(run)
     versions = run.history.versions or current_versions()
@@ -53,7 +58,7 @@ def run_export(parsed: dict[str, Any], progress: CommandProgress) -> int:
     return 0 if write_output("html", file, film_page(film, words)) else 1
 
 
-def _run_and_entry(named: str) -> tuple[Run, RunSummary | None]:
+def run_and_entry(named: str) -> tuple[Run, RunSummary | None]:
     """Return a run of a file or of the library, and its entry there."""
     if not named.isdecimal() or Path(named).is_file():
         return read_run_file(named, "run"), None

@@ -9,7 +9,9 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
+from attnlab.command_line.output import ADDRESS, check_output, write_output
 from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.command_line.process_commands import known_value
 from attnlab.command_line.runs_command import open_library
@@ -19,6 +21,7 @@ from attnlab.comparisons.grid import (
     alternatives,
     metrics_in,
     study_of,
+    to_parameters,
 )
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval
 from attnlab.comparisons.many import run_all
@@ -29,7 +32,9 @@ from attnlab.comparisons.summary import Row, figures_of, interval_of, summarise
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError, present
 from attnlab.inspection import MEASURES, measure_label, measures_for
+from attnlab.result_card import card_of_comparison, card_to_json
 from attnlab.runs.library import LibraryError
+from attnlab.runs.links import to_query
 from attnlab.runs.option_texts import experiment_parts
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
@@ -64,14 +69,16 @@ def carry_out(
     progress: CommandProgress,
     *,
     what: str,
+    keep: bool = True,
     **reuse: Any,
 ) -> list[RunSummary]:
     """Return the results of all runs, training those that the user's library cannot provide.
 
     Progress goes to `progress` and to standard error. `what` is the text after the number of runs,
-    and `reuse` has further arguments of `run_all`, such as `again` and `any_version`.
+    and `reuse` has further arguments of `run_all`, such as `again` and `any_version`. Without
+    `keep` the library is not used.
     """
-    total, library, results = len(experiments), open_library(), []
+    total, library, results = len(experiments), open_library() if keep else None, []
     kept = "" if library is None else "; finished runs are in the library"
     progress.words = f"at run 0 of {total:,}{kept}"
     print(f"{total:,} runs {what} …", file=sys.stderr)
@@ -145,6 +152,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     where = comparing.add_mutually_exclusive_group()
     where.add_argument("--workers", help="number of worker processes on this machine")
     where.add_argument("--dask", metavar="ADDRESS", help="compute on this Dask scheduler's workers")
+    comparing.add_argument("--card", metavar="FILE", help="write a card, which `check` takes")
     add_reuse(comparing)
     shown = comparing.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="print one JSON object")
@@ -156,7 +164,9 @@ def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Train all combinations of the options, and print one row per setting."""
     as_json, as_csv = parsed.pop("json"), parsed.pop("csv")
     workers, address = parsed.pop("workers", None), parsed.pop("dask", None)
-    reuse = take_reuse(parsed)
+    reuse, card = take_reuse(parsed), parsed.pop("card", None)
+    if card is not None:
+        check_output("card", card)
     seeds = whole_number("seeds", parsed.pop("seeds"), 1, 100)
     first_seed = whole_number("first_seed", parsed.pop("first_seed"), 0, 2**31 - 101)
     metrics = metrics_in(parsed.pop("metrics"))
@@ -190,7 +200,18 @@ def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
         for line in _paired_lines(rows):
             print(line)
     # The status tells scripts whether there is any result.
-    return 0 if any(row.finished for row in rows) else 1
+    found = any(row.finished for row in rows)
+    if card is not None and found:
+        names = differing_options(rows)
+        labels = [_setting(row, names) for row in rows]
+        made = card_of_comparison(results, settings, labels, link=_link(grid))
+        found = write_output("card", card, card_to_json(made).encode())
+    return 0 if found else 1
+
+
+def _link(grid: Grid) -> str:
+    parameters = to_parameters(grid.options, grid.seeds, grid.metrics)
+    return f"{ADDRESS}/compare?{urlencode(to_query(Experiment()) | parameters)}"
 
 
 def _paired_lines(rows: Sequence[Row]) -> Iterator[str]:

@@ -12,6 +12,9 @@ import numpy as np
 from attnlab.configuration.options import OptionError
 from attnlab.runs.whole_file import check_writable, save_bytes
 
+# Where `attnlab app` runs.
+ADDRESS = "http://localhost:8501"
+
 
 def print_json(record: Mapping[str, Any], *, indent: int | None = None) -> None:
     """Print a record of numbers, texts, lists and arrays as one JSON object.

@@ -16,6 +16,7 @@ from attnlab.comparisons.verdict import lower_is_better, verdict_on
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError, present
 from attnlab.inspection import measure_label
+from attnlab.result_card import card_of_comparison
 from attnlab.ui.compare.choice import FIGURE, option_label
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.outside import as_message
@@ -45,8 +46,11 @@ def basis_text(figure: str, among: int) -> str:
     )
 
 
-def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """Draw the choice of a result, and a dot plot of this result with one line per setting."""
+def draw_dots(rows: Sequence[Row], labels: Sequence[str], link: str) -> None:
+    """Draw the choice of a result, and a dot plot of this result with one line per setting.
+
+    `link` is an address that opens the comparison, for its card.
+    """
     st.session_state[_SHOWN] = figure_shown(rows)
     # Before the choice of what it shows.
     picture = st.container()
@@ -74,6 +78,13 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
             name=f"{measure_label(figure).capitalize()} by setting",
             alt=" ".join(
                 [f"The {measure_label(figure)} of {len(rows)} settings over their seeds.", *verdict]
+            ),
+            card=lambda: card_of_comparison(
+                [run for row in rows for run in row.results],
+                [row.setting for row in rows],
+                labels,
+                figure=figure,
+                link=link,
             ),
         )
     whole = "Exact match: the whole target is correct. " * (figure == "exact_match")

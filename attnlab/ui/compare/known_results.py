@@ -28,6 +28,7 @@ from attnlab.known_results import (
 from attnlab.known_results.blog_post import BLOG_POST
 from attnlab.live.jobs import JobState
 from attnlab.runs.differences import changes_between
+from attnlab.result_card import card_of_shipped
 from attnlab.runs.library import Library
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
@@ -36,6 +37,7 @@ from attnlab.ui.compare.published import draw_question
 from attnlab.ui.compare.results import open_result, was_opened
 from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.controls.address_controls import number_field
+from attnlab.ui.core.card_files import page_address
 from attnlab.ui.core.display import LOOK_INSIDE_PAGE
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.glossary import link_to
@@ -126,6 +128,9 @@ def _draw_card(known: KnownResult) -> None:
             charts.result_chart(known, numbers),
             name=known.title,
             alt=f"{measure}, mean over seeds: {', '.join(means)}.",
+            card=partial(
+                card_of_shipped, known, link=page_address("known_results", {}, known.name)
+            ),
         )
         details = panel(
             "How it was checked · Run it here",

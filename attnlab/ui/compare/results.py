@@ -36,6 +36,7 @@ from attnlab.ui.compare.work import (
 )
 from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.controls.share_panel import draw_address
+from attnlab.ui.core.card_files import page_address
 from attnlab.ui.core.display import LOOK_INSIDE_PAGE, draw_button, draw_download
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.outside import as_message, draw_toast
@@ -191,7 +192,7 @@ def _draw(plan: Plan, progress: ComparisonProgress | None) -> None:
 
 def _draw_rows(rows: Sequence[Row], grid: Grid) -> None:
     labels = setting_labels(rows)
-    draw_dots(rows, labels)
+    draw_dots(rows, labels, page_address("compare", _query(grid)) if grid.base else "")
     if any(row.finished for row in rows):
         for name in set(grid.metrics) - {*metrics_of(rows), *FIGURES}:
             measure = present(measure_of(name))
@@ -213,7 +214,13 @@ def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
         st.info("These settings cannot run, so they have no link.", icon=":material/link_off:")
     else:
         st.markdown("This link opens the whole comparison: settings, varied options and seeds.")
-        draw_address(to_query(grid.base) | to_parameters(grid.options, grid.seeds, grid.metrics))
+        draw_address(_query(grid))
     if rows:
         name = "attnlab-comparison.csv"
         draw_download("Table, CSV", name, "text/csv", lambda: to_csv(rows), key="compare_csv")
+
+
+def _query(grid: Grid) -> dict[str, str]:
+    """Return the parameters of a link to a comparison."""
+    parameters = to_parameters(grid.options, grid.seeds, grid.metrics)
+    return to_query(present(grid.base)) | parameters

@@ -9,6 +9,8 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from attnlab.charts import Drawing, as_picture, to_png, to_svg
+from attnlab.result_card import ResultCard
+from attnlab.ui.core.card_files import draw_card_files, draw_card_of_run
 from attnlab.ui.core.display import draw_download, has_large_type, on_dark
 from attnlab.ui.core.film import draw_film_download
 from attnlab.ui.core.session import session
@@ -24,11 +26,15 @@ _FORMATS = {"SVG": ("image/svg+xml", to_svg), "PNG": ("image/png", to_png)}
 
 
 class DrawnChart(NamedTuple):
-    """A chart of the page, its text alternative, and its caption as Markdown."""
+    """A chart of the page, its text alternative, its caption as Markdown, and a card if it has one.
+
+    `card` makes the card of the result that the chart shows.
+    """
 
     drawing: Drawing
     alt: str
     caption: str = ""
+    card: Callable[[], ResultCard] | None = None
 
 
 def draw_chart(
@@ -38,6 +44,7 @@ def draw_chart(
     alt: str,
     key: str | None = None,
     caption: str = "",
+    card: Callable[[], ResultCard] | None = None,
     fills: bool = False,
     on_select: str | Callable[..., None] = "ignore",
     selection_mode: str | None = None,
@@ -50,6 +57,7 @@ def draw_chart(
         alt: The chart's text alternative.
         key: As in `st.vega_lite_chart`.
         caption: What the chart shows, for its file, as Markdown.
+        card: Makes the card of the result that the chart shows.
         fills: Whether the chart is as high as its container, which must have a height.
         on_select: As in `st.vega_lite_chart`.
         selection_mode: As in `st.vega_lite_chart`.
@@ -57,7 +65,7 @@ def draw_chart(
     Returns:
         The return value of `st.vega_lite_chart`: with `on_select`, the selections by name.
     """
-    session().charts[name] = DrawnChart(drawing, alt, caption)
+    session().charts[name] = DrawnChart(drawing, alt, caption, card)
     specification = drawing.specification(dark=on_dark(), large=has_large_type())
     # The overloads want `on_select` as a literal.
     draw: Any = st.vega_lite_chart
@@ -138,6 +146,9 @@ def _draw_menu(name: str) -> None:
         if session().page in _OF_RUN and run is not None and run.snapshot().latest is not None:
             draw_film_download(run, f"share_{slug}_film")
             st.caption("The interactive page plays the whole run in any browser.")
+            draw_card_of_run(run, f"share_{slug}")
+        if (card := charts[name].card) is not None:
+            draw_card_files(card, slug, f"share_{slug}")
         st.caption(
             "SVG and PNG have the chart as you see it. The SVG also has its description for "
             "screen readers."

@@ -18,6 +18,7 @@ from attnlab.runs.script import to_script
 from attnlab.runs.storage import to_bytes
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.uploads import draw_upload, take_run_file
+from attnlab.ui.core.card_files import draw_card_of_run
 from attnlab.ui.core.display import draw_button, draw_download
 from attnlab.ui.core.film import draw_film_download
 from attnlab.ui.core.fragments import draw_while, panel
@@ -242,6 +243,7 @@ def _draw_downloads(run: LiveRun) -> None:
         "with attnlab alone and prints its results. The CSV has one row per measured step. The "
         "interactive page plays the run in any browser, without attnlab."
     )
+    draw_card_of_run(run, "take")
 
 
 def _load(run: LiveRun, stored: Run | None) -> None:
