@@ -172,6 +172,8 @@ def _errors_described() -> Iterator[None]:
 
 def _read(record: dict[str, Any]) -> ResultCard:
     parts = {name: value for name, value in record.items() if name not in ("format", "version")}
+    texts = ("kind", "name", "sentence", "machine", "figure", "link")
+    _require(all(isinstance(parts[name], str) for name in texts))
     settings = tuple(_setting(each) for each in parts.pop("settings"))
     versions = versions_of([parts["versions"].pop(name) for name in Versions._fields])
     return ResultCard(**parts | {"settings": settings, "versions": versions})
@@ -179,6 +181,7 @@ def _read(record: dict[str, Any]) -> ResultCard:
 
 def _setting(record: dict[str, Any]) -> CardSetting:
     parts = dict(record)
+    _require(isinstance(parts["label"], str))
     return CardSetting(
         experiment=from_json_record(parts.pop("experiment")),
         seeds=tuple(map(_whole, parts.pop("seeds"))),

@@ -1,6 +1,7 @@
 """Cards of a run, of a comparison, and of a known result."""
 
 import dataclasses
+import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,8 +13,8 @@ from attnlab.comparisons.intervals import (
     LEVEL,
     Interval,
     normal_quantile,
+    root_mean_square,
     student_interval,
-    t_quantile,
 )
 from attnlab.comparisons.shipped import shipped
 from attnlab.comparisons.summary import (
@@ -28,6 +29,7 @@ from attnlab.comparisons.summary import (
 from attnlab.comparisons.verdict import verdict_on
 from attnlab.configuration.options import OptionError, present
 from attnlab.film.frames import about_run
+from attnlab.film.sequence import final_sources
 from attnlab.inspection import measure_of
 from attnlab.inspection.targets import exact_match_of
 from attnlab.known_results import AGREES, DISAGREES, NUMBERS, KnownResult, overall
@@ -241,14 +243,15 @@ def _measure(
     seeds: Sequence[int],
 ) -> CardMeasure:
     by_seed = tuple(values.get(seed) for seed in seeds)
-    low, high, stderr = interval.low, interval.high, None
-    if low is not None and high is not None:
-        # An interval that is cut at a bound is longer on the other side.
-        half = max(high - interval.mean, interval.mean - low)
-        stderr = half / t_quantile(LEVEL, len(values) - 1)
-    elif error := sum(errors.values()):
-        half, stderr = normal_quantile((1 + LEVEL) / 2) * error, error
+    low, high, stderr = interval.low, interval.high, root_mean_square([*errors.values()])
+    if len(values) > 1:
+        # As in `student_interval`: seeds spread at least as much as tests of one model.
+        spread = float(np.std([*values.values()], ddof=1))
+        stderr = max(spread, stderr) / math.sqrt(len(values))
+    elif stderr:
+        half = normal_quantile((1 + LEVEL) / 2) * stderr
         low, high = interval.mean - half, interval.mean + half
+    stderr = None if low is None else stderr
     return CardMeasure(name, interval.mean, stderr, low, high, by_seed)
 
 
@@ -267,9 +270,9 @@ def this_machine() -> str:
 
 def _sentence(run: Run, probes: np.ndarray) -> str:
     process, length = run.experiment.generator, run.experiment.length
-    return about_run(
-        run,
-        baselines_of(process, length, FEW_BELIEFS),
-        informative_positions(dependence(process, length)),
-        mean_trace(run.state.model, probes),
-    )
+    informative = np.zeros(length, bool)
+    # Otherwise each sequence has its own sources, so no position matters in all of them.
+    if not process.prompt_length() and final_sources(process, (0,) * length) is None:
+        informative = informative_positions(dependence(process, length))
+    baselines = baselines_of(process, length, FEW_BELIEFS)
+    return about_run(run, baselines, informative, mean_trace(run.state.model, probes))

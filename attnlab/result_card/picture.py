@@ -29,8 +29,8 @@ WIDTH, HEIGHT = 1280, 720
 _MARGIN, _RIGHT, _DOTS = 48, 740, 2
 # Type sizes in pixels: of the sentence, of the numbers at most and at least, and of the foot.
 _TITLE, _LARGE, _SMALL, _FOOT = 28, 19, 13, 14
-# Height of a line, and width of a letter, as shares of the type size; few texts are wider.
-_LINE, _LETTER = 1.35, 0.54
+# Height of a line, and width of usual and of wide letters, as shares of the type size.
+_LINE, _LETTER, _WIDE = 1.35, 0.56, 0.95
 _MOST_SETTINGS = 8
 
 
@@ -73,7 +73,10 @@ def card_png(card: ResultCard) -> bytes:
 
 
 def _wrapped(text: str, width: float, size: float, most: int) -> list[str]:
-    letters = int(width / (size * _LETTER))
+    wide = sum(letter in "mwMW%@" or ord(letter) > 0x2000 for letter in text) / max(1, len(text))
+    capitals = sum(map(str.isupper, text)) / max(1, len(text))
+    mean = _LETTER + (_WIDE - _LETTER) * (wide + capitals / 3)
+    letters = int(width / (size * mean))
     lines = textwrap.wrap(text, letters, break_on_hyphens=False)
     return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][:-2]} …"]
 

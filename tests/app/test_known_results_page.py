@@ -51,6 +51,17 @@ def test_every_result_has_a_card_whose_details_are_in_a_panel(page):
 
 
 @pytest.mark.slow
+def test_the_menu_of_a_chart_has_the_card_of_its_result(page):
+    page.session_state["share_the-bottleneck-of-the-last-state"] = True
+    page.run()
+    (menu,) = (each for each in page.get("popover") if each.get("download_button"))
+    labels = [file.label for file in menu.get("download_button")]
+    assert labels == ["SVG", "PNG", "Card, PNG", "Card, SVG", "Card, JSON"]
+    chart = page.session_state["session"].charts["The bottleneck of the last state"]
+    assert chart.card().name == "bottleneck"
+
+
+@pytest.mark.slow
 def test_cards_are_filtered_by_their_verdict(page):
     page.get("pills")[0].set_value(DISAGREES).run()
     assert not page.exception
