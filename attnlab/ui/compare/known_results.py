@@ -27,8 +27,8 @@ from attnlab.known_results import (
 )
 from attnlab.known_results.blog_post import BLOG_POST
 from attnlab.live.jobs import JobState
-from attnlab.runs.differences import changes_between
 from attnlab.result_card import card_of_shipped
+from attnlab.runs.differences import changes_between
 from attnlab.runs.library import Library
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
