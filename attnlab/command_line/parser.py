@@ -8,7 +8,8 @@ from typing import Any, NoReturn, TextIO
 
 from attnlab.configuration.number_text import read_value
 from attnlab.configuration.options import Option, OptionError, choose_one_of, options_of, quoted
-from attnlab.generators import PROCESSES, TASKS
+from attnlab.generators import PROCESSES, TASKS, OwnSequences
+from attnlab.generators.own_text import read_text
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
@@ -77,6 +78,11 @@ class Parser(argparse.ArgumentParser):
         )  # fmt: skip
         for name in names:
             self.add_argument(_flag(name), dest=name, help=argparse.SUPPRESS)
+        if "text" in names:
+            self.add_argument(
+                "--sequences", dest="text", type=_sequences, action=_OwnText, metavar="FILE",
+                help="your own sequences, as text or CSV; see `--help sequences`",
+            )  # fmt: skip
         if "generator" in names:
             self.add_argument("--task", dest="generator", type=_task, help=argparse.SUPPRESS)
 
@@ -90,6 +96,26 @@ class _Help(argparse.Action):
         else:
             raise argparse.ArgumentError(self, _unknown(values, parser.parts))
         raise SystemExit(0)
+
+
+class _OwnText(argparse.Action):
+    """Takes the text of `--sequences`, and the process that reads it unless one is named."""
+
+    def __call__(self, parser: Any, namespace, values: Any, option_string=None) -> None:
+        namespace.text = values
+        if getattr(namespace, "generator", None) is None:
+            namespace.generator = OwnSequences.name
+
+
+def _sequences(file: str) -> str:
+    """Return the text of the file of `--sequences`."""
+    try:
+        return read_text(file)
+    except OptionError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    except OSError as error:
+        problem = f"`sequences` is {quoted(file)}: not read: {error.strerror or error}"
+        raise argparse.ArgumentTypeError(f"{problem}. Name a text or CSV file") from None
 
 
 def _task(text: str) -> str:

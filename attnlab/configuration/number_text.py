@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, SupportsFloat, SupportsInt
 
-from attnlab.configuration.options import Option, OptionError, check_typed
+from attnlab.configuration.options import MOST_TYPED, Option, OptionError, check_typed
 
 EMPTY_CELL = "?"
 _MOST_PLACES = 9
@@ -218,7 +218,7 @@ def _one_figure(value: float) -> str:
 
 def read_value(name: str, spec: Option, text: str, default: Any) -> Any:
     """Convert the text of a flag to a value of the same type as `default`."""
-    check_typed(name, text)
+    check_typed(name, text, most=spec.long_text or MOST_TYPED)
     if isinstance(default, tuple):
         return read_numbers(name, text, default)
     if isinstance(default, str):

@@ -89,7 +89,9 @@ class Option:
     """The declaration of an option, apart from its default value.
 
     `registry` marks an option that is itself one of several configurations, such as a positional
-    encoding. `unit` follows the label. `logarithmic` gives the control a logarithmic scale.
+    encoding. `unit` follows the label. `logarithmic` gives the control a logarithmic scale. A
+    `long_text` may have that many characters and is kept as it is, with its line breaks; the class
+    itself reads and checks it.
     """
 
     help: str
@@ -100,6 +102,7 @@ class Option:
     registry: Mapping[str, type] | None = None
     unit: str = ""
     logarithmic: bool = False
+    long_text: int = 0
 
     @property
     def bounds(self) -> tuple[int | float, int | float]:
@@ -140,9 +143,10 @@ class Options:
             if spec.registry is not None and isinstance(value, str) and value in spec.registry:
                 object.__setattr__(self, name, spec.registry[value]())
         check_options(self)
-        for name in options_of(self):
-            value = _as_typed(getattr(self, name), default_of(self, name))
-            object.__setattr__(self, name, value)
+        for name, spec in options_of(self).items():
+            if not spec.long_text:
+                value = _as_typed(getattr(self, name), default_of(self, name))
+                object.__setattr__(self, name, value)
 
 
 def _is_option(value: Any) -> bool:
@@ -160,6 +164,8 @@ def _meaning(field: dataclasses.Field) -> str:
         allowed = f"One of {', '.join(map(repr, spec.choices))}"
     elif spec.low is not None:
         allowed = f"From {spec.low} to {spec.high}"
+    elif spec.long_text:
+        default, allowed = "a short sample", f"At most {spec.long_text:,} characters"
     help = " ".join(spec.help.split())
     return f"{help} {allowed}; default {default}." if allowed else f"{help} Default {default}."
 
@@ -290,9 +296,14 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", choose_one_of(spec.choices, value))
     elif isinstance(default, str):
-        if not isinstance(value, str) or len(value) > MOST_CHARACTERS:
-            problem = f"not a text of at most {MOST_CHARACTERS} characters"
-            raise OptionError(name, value, problem, "Type a short text")
+        most = spec.long_text or MOST_CHARACTERS
+        if not isinstance(value, str) or len(value) > most:
+            problem = f"not a text of at most {most:,} characters"
+            raise OptionError(
+                name, value, problem, "Shorten it" if spec.long_text else "Type a short text"
+            )
+        if spec.long_text:
+            return
         # White space of any kind becomes a space.
         check_visible(name, " ".join(value.split()))
     elif isinstance(default, int | float):

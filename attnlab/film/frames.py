@@ -19,8 +19,7 @@ from attnlab.optimum import (
     FEW_BELIEFS,
     Baseline,
     baselines_of,
-    dependence,
-    informative_positions,
+    informative_of,
     token_marginals,
 )
 from attnlab.runs.history import History
@@ -248,7 +247,7 @@ def film_of(run: Run) -> Film:
         raise OptionError("run", experiment.model.name, "never tested", "Train it with attnlab")
     process, length = experiment.generator, experiment.length
     probes = np.asarray(draw_data(experiment).probes)[:, :-1]
-    informative = informative_positions(dependence(process, length))
+    informative = informative_of(process, length)
     kept = history.checkpoints or ((int(run.state.step), run.state.model),)
     last = kept[-1][1]
     scene = scene_of(
@@ -308,6 +307,7 @@ def about_run(
         experiment.model,
         learning_rate=experiment.training.learning_rate,
         word=experiment.generator.position_word,
+        has_law=experiment.generator.has_law,
     )
 
 

@@ -5,6 +5,7 @@ from attnlab.generators.base import AbstractGenerator as AbstractGenerator
 from attnlab.generators.base import Draw as Draw
 from attnlab.generators.base import Shared as Shared
 from attnlab.generators.base import beliefs as beliefs
+from attnlab.generators.base import check_has_law as check_has_law
 from attnlab.generators.base import continue_sequence as continue_sequence
 from attnlab.generators.base import draw_many as draw_many
 from attnlab.generators.base import draw_tokens as draw_tokens
@@ -17,6 +18,7 @@ from attnlab.generators.bijection import Bijection as Bijection
 from attnlab.generators.cards import Cards as Cards
 from attnlab.generators.causal_tree import CausalTree as CausalTree
 from attnlab.generators.custom import Custom as Custom
+from attnlab.generators.display import NO_LAW as NO_LAW
 from attnlab.generators.display import Outline as Outline
 from attnlab.generators.display import RuleTable as RuleTable
 from attnlab.generators.dotmod import DotMod as DotMod
@@ -46,6 +48,7 @@ from attnlab.generators.named_chains import RandomRandomXor as RandomRandomXor
 from attnlab.generators.named_chains import SimpleNonunifilar as SimpleNonunifilar
 from attnlab.generators.named_chains import ZeroOneRandom as ZeroOneRandom
 from attnlab.generators.ndays import NDays as NDays
+from attnlab.generators.own_sequences import OwnSequences as OwnSequences
 from attnlab.generators.recall import Recall as Recall
 from attnlab.generators.recall_pairs import RecallPairs as RecallPairs
 from attnlab.generators.tasks import AbstractTask as AbstractTask
@@ -67,6 +70,7 @@ GENERATORS = Registry(
         *IN_CONTEXT.values(),
         ModularAddition,
         Custom,
+        OwnSequences,
     )
 )
 TASKS = Registry((Cards, Copy, Reverse, Shift, Sort, Translate))

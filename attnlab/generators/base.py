@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, Options, present
-from attnlab.generators.display import AbstractDisplay
+from attnlab.generators.display import NO_LAW, OF_LAW, OF_REFERENCE, AbstractDisplay, BestWords
 from attnlab.generators.vocabulary import Vocabulary
 
 
@@ -23,6 +23,16 @@ class Draw(NamedTuple):
 
     tokens: Int[Array, "*batch length"]
     latent: PyTree = ()
+
+
+class HeldOut(NamedTuple):
+    """Windows of held-out sequences, and the number of the block that each one is from.
+
+    Windows of one block overlap, so that standard errors are those over blocks.
+    """
+
+    tokens: Int[np.ndarray, "windows length"]
+    blocks: Int[np.ndarray, " windows"]
 
 
 class Shared(eqx.Module):
@@ -57,11 +67,16 @@ class AbstractGenerator(AbstractDisplay, Options):
     A process that `writes_target` has a prompt of `prompt_length` tokens. Each prompt has one right
     `target_of`, with a `true_alignment` of target tokens to prompt tokens; models are scored by
     exact match. See `AbstractTask`.
+
+    A process that only has given sequences, such as `OwnSequences`, is not `has_law`: its
+    predictions are those of the best reference predictor, which a model may beat, and the test
+    sequences are windows of `held_out` blocks.
     """
 
     name: ClassVar[str]
     vocabulary: ClassVar[Vocabulary]
     writes_target: ClassVar[bool] = False
+    has_law: ClassVar[bool] = True
 
     @abc.abstractmethod
     def start(self) -> PyTree:
@@ -82,6 +97,13 @@ class AbstractGenerator(AbstractDisplay, Options):
         variables first, such as a table; the distribution of the tokens must stay the same.
         """
         return Draw(draw_tokens(self, start, key, length))
+
+    def held_out(self, length: int) -> HeldOut | None:
+        """Return all windows of `length` tokens that no draw shares a token with.
+
+        None if sequences are drawn from a law, so that independent draws test a model.
+        """
+        return None
 
     def at_length(self, length: int) -> "AbstractGenerator":
         """Return the process for `length` visible tokens and the next one to predict.
@@ -146,6 +168,11 @@ class AbstractGenerator(AbstractDisplay, Options):
         the same for every belief. By default there are none. For use inside compiled programs.
         """
         return {}
+
+    @property
+    def best_words(self) -> BestWords:
+        """Return what the results of `log_probs` are called on screen."""
+        return OF_LAW if self.has_law else OF_REFERENCE
 
     @property
     def optimal_predictor(self) -> str:
@@ -216,6 +243,12 @@ def loss_mask_of(
         remedy = "Select the same number of tokens in every sequence, at least one"
         raise OptionError("loss_mask", generator.name, problem, remedy)
     return loss_mask
+
+
+def check_has_law(generator: AbstractGenerator) -> None:
+    """Raise `OptionError` for a process without a law, of which nothing true is known."""
+    if not generator.has_law:
+        raise OptionError("generator", generator.name, "it has no law", NO_LAW)
 
 
 def predicted_count(generator: AbstractGenerator, length: int) -> int:

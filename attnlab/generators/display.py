@@ -32,6 +32,23 @@ class RuleTable(NamedTuple):
     probs: tuple[tuple[float, ...], ...]
 
 
+class BestWords(NamedTuple):
+    """What the best known prediction is called: its loss, its accuracy, and the prediction."""
+
+    floor: str
+    ceiling: str
+    best: str
+
+
+OF_LAW = BestWords("floor", "ceiling", "best possible")
+OF_REFERENCE = BestWords("best reference", "accuracy of the best reference", "best reference")
+# What pages and commands say in place of results that need the law.
+NO_LAW = (
+    "No one knows the law of your own sequences, so that there is no true dependence and no belief "
+    "to compare with"
+)
+
+
 def vector_latex(numbers: Sequence[float]) -> str:
     """Return a vector such as (0.3, 0.7) in LaTeX."""
     return "(" + ",\\ ".join(f"{number:.4g}" for number in numbers) + ")"

@@ -33,6 +33,7 @@ _NEAR = 0.1
 _SCATTERED, _MOST_HEADS, _BEGUN = 0.8, 8, 0.1
 # Sizes that are smaller in other families than in a transformer.
 _SIZES = ("d_attn", "d_model")
+_ALL_WINDOWS = "Fresh ones are windows of all of the text, not of a part."
 
 
 class Advice(NamedTuple):
@@ -121,7 +122,8 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         yield Advice(
             "fresh sequences",
             "Train on fresh sequences",
-            "The model memorises its training sequences. Fresh ones never repeat.",
+            "The model memorises its training sequences. "
+            + ("Fresh ones never repeat." if experiment.generator.has_law else _ALL_WINDOWS),
             _changed(experiment, **_fresh(training)),
         )
     is_transformer = isinstance(model, TransformerOptions)
@@ -188,7 +190,7 @@ def _for_steps(training: Training, steps: int) -> tuple[dict[str, Any], str]:
     """Return the options that train for this many steps, and the reason for fresh sequences."""
     if training.data == "fresh" or training.split != "independent":
         return {"steps": steps}, ""
-    return {"steps": steps, **_fresh(training)}, " Fresh sequences keep it from memorising."
+    return {"steps": steps, **_fresh(training)}, " Fresh sequences make memorising harder."
 
 
 def _fresh(training: Training) -> dict[str, Any]:

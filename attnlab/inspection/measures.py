@@ -65,6 +65,7 @@ def _evaluation(model: AbstractModel, setup: Setup, *, by_position: bool = False
         loss_mask=setup.loss_mask,
         exact=setup.exact,
         by_position=by_position,
+        blocks=setup.blocks,
     )
 
 

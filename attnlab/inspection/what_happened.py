@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from attnlab.configuration.number_text import show_percent, show_positions
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import predicted_count
+from attnlab.generators.display import OF_LAW, OF_REFERENCE
 from attnlab.models import AbstractModelOptions, AttentionOptions, Trace, TransformerOptions
 from attnlab.optimum import Baseline, Best
 from attnlab.training.evaluation import Evaluation
@@ -51,8 +52,9 @@ class WhatHappened(NamedTuple):
     two errors. `against_others` compares it with the easiest other baseline. If `too_small`, the
     test can distinguish the loss neither from that baseline nor from the floor. `learned` is the
     share of what can be learned, and `linear` the share that the best linear predictor learns; None
-    if nothing can be learned. `at_floor` is the result of `is_at_floor`. `problem` is `DIVERGES`,
-    `OVERFITS`, `STILL_FALLING` or "". `informative` are the positions that the prediction truly
+    if nothing can be learned. `at_floor` is the result of `is_at_floor`, and `below_floor` whether the loss is
+    measurably lower, which only a reference predictor allows. `problem` is `DIVERGES`, `OVERFITS`,
+    `STILL_FALLING` or "". `informative` are the positions that the prediction truly
     depends on, from 1. `attended` is the share of attention on these positions, in the row that
     predicts, averaged over the heads of one layer; uniform attention would have the share `even`
     there. `best_heads` are, for each of these positions, the head that gives it the largest share,
@@ -70,6 +72,7 @@ class WhatHappened(NamedTuple):
     learned: float | None
     below_linear: bool
     at_floor: bool
+    below_floor: bool
     problem: str
     informative: tuple[int, ...]
     even: float
@@ -130,6 +133,7 @@ def what_happened(
         learned=None if share is None else share.share,
         below_linear=linear is not None and _compared(now, linear, floor) == "worse",
         at_floor=is_at_floor(now, floor, tokens),
+        below_floor=_compared(now, floor, floor) == "better",
         problem=_problem(tests, spent, floor, vocab, ended=step == last_step),
         informative=tuple(int(position) + 1 for position in positions),
         even=positions.size / informative.size,
@@ -170,8 +174,8 @@ def happened_in(
         losses=losses,
         last_step=training.steps,
     )
-    # Fresh sequences cannot be memorised: their loss is below the floor by chance.
-    is_chance = happened.problem == OVERFITS and training.data == "fresh"
+    # Fresh sequences of a law cannot be memorised: their loss is below the floor by chance.
+    is_chance = happened.problem == OVERFITS and training.data == "fresh" and process.has_law
     return happened._replace(problem="") if is_chance else happened
 
 
@@ -232,6 +236,7 @@ def in_words(
     word: str = "day",
     remedy: str = "",
     has_hints: bool = True,
+    has_law: bool = True,
 ) -> str:
     """Describe a run in a few sentences.
 
@@ -242,30 +247,34 @@ def in_words(
         word: The process's noun for a position.
         remedy: Advice that replaces the sentences about attention and about what is missing.
         has_hints: Whether to say what is missing in a run that has not reached the floor.
+        has_law: Whether the floor is that of a law, not the loss of the best reference predictor.
     """
-    passed = _passed(happened)
+    passed = _passed(happened, has_law=has_law)
     if remedy:
         return " ".join([*passed, remedy])
     is_said = has_hints or happened.at_floor
-    missing = _missing(happened, model, learning_rate, word) if is_said else ()
+    missing = ()
+    if is_said:
+        missing = _missing(happened, model, learning_rate, word, has_law=has_law)
     found = [*_attended(happened, word), *missing]
     # What the model found is the message, unless it has learned nothing.
     return " ".join([*found, *passed] if happened.passed else [*passed, *found])
 
 
-def _passed(happened: WhatHappened) -> Iterator[str]:
+def _passed(happened: WhatHappened, *, has_law: bool) -> Iterator[str]:
     if happened.step == 0:
         yield "Not trained yet."
     elif happened.passed:
         # Among several that were beaten at once, naming the hardest is enough.
-        by_step = {each.step: _baseline(each.name) for each in happened.passed}
+        by_step = {each.step: _baseline(each.name, has_law=has_law) for each in happened.passed}
         beaten = [f"{name} from step {step:,}" for step, name in by_step.items()]
         yield f"The model beats {' and '.join(beaten[-_MOST_PASSED:])}."
     elif happened.against_guess == "worse":
         yield "Worse than a uniform guess."
     elif happened.against_guess == "like it":
         yield (
-            "This test is too small to distinguish the model from a uniform guess or the floor."
+            "This test is too small to distinguish the model from a uniform guess or the "
+            f"{(OF_LAW if has_law else OF_REFERENCE).floor}."
             if happened.too_small
             else "No better than a uniform guess, within the error of the test."
         )
@@ -280,8 +289,8 @@ def _passed(happened: WhatHappened) -> Iterator[str]:
         yield "Better than a uniform guess, but not measurably better than any other baseline."
 
 
-def _baseline(name: str) -> str:
-    if name.startswith("order-"):
+def _baseline(name: str, *, has_law: bool) -> str:
+    if name.startswith("order-") and has_law:
         return f"the best {name} predictor"
     plain = {"unigram": "guessing by token frequency", "linear": "the best linear predictor"}
     return plain.get(name, f"the predictor “{name}”")
@@ -315,7 +324,12 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
 
 
 def _missing(
-    happened: WhatHappened, model: AbstractModelOptions, learning_rate: float | None, word: str
+    happened: WhatHappened,
+    model: AbstractModelOptions,
+    learning_rate: float | None,
+    word: str,
+    *,
+    has_law: bool,
 ) -> Iterator[str]:
     learned, linear, informative = happened.learned, happened.linear, happened.informative
     if learned is None or happened.step == 0:
@@ -323,15 +337,25 @@ def _missing(
     if happened.problem == DIVERGES:
         rate = "" if learning_rate is None else f", which is {learning_rate:g}"
         yield f"Training makes the loss worse: lower the `learning_rate`{rate}."
+    elif happened.at_floor and not has_law:
+        if happened.passed:
+            better = "It is better than the best reference, on the held-out blocks."
+            yield (
+                better
+                if happened.below_floor
+                else "As good as the best reference, within its error."
+            )
     elif happened.at_floor:
         # Without a passed baseline, `_passed` has already said that the test is too small.
         if happened.passed:
             yield "As good as possible, within the error of this test."
     elif happened.problem == OVERFITS:
-        yield (
-            "The training loss is below the floor: the model memorises its training sequences. "
-            "More or fresh data would help."
+        below, remedy = (
+            ("below the floor", "More or fresh data would help.")
+            if has_law
+            else ("below the best reference", "A longer text or a smaller model would help.")
         )
+        yield f"The training loss is {below}: the model memorises its training sequences. {remedy}"
     elif learned >= LEARNED:
         return
     elif happened.problem == STILL_FALLING:

@@ -14,6 +14,7 @@ from attnlab.optimum.best import sequence_log_prob as sequence_log_prob
 from attnlab.optimum.dependence import Dependence as Dependence
 from attnlab.optimum.dependence import dependence as dependence
 from attnlab.optimum.dependence import influence as influence
+from attnlab.optimum.dependence import informative_of as informative_of
 from attnlab.optimum.dependence import informative_positions as informative_positions
 from attnlab.optimum.dependence import possible_pasts as possible_pasts
 from attnlab.optimum.dependence import token_marginals as token_marginals

@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 
 from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import AbstractGenerator
+from attnlab.generators import AbstractGenerator, OwnSequences
+from attnlab.generators.own_sequences import fit
 from attnlab.optimum.best import (
     Best,
     best_from_groups,
@@ -151,8 +152,14 @@ def baselines_of(
     standard errors, and orders that have more contexts than a sample can fill are left out. If the
     process has a loss mask, `unigram` is the mean distribution of its tokens, and there is no
     `order-k` and no `linear`.
+
+    Without a law they are reference predictors that were fitted to the training blocks, measured on
+    the held-out blocks with errors over blocks: see `attnlab.generators.context_tree`. The last
+    one, `best reference`, is one of the others.
     """
     generator = generator.at_length(length)
+    if isinstance(generator, OwnSequences):
+        return _of_references(generator)
     baselines = counted_baselines(generator, length, most)
     own = own_baselines(generator, length, most)
     # Only the exact prediction may come last; with the rule known, less loss is possible.
@@ -174,6 +181,8 @@ def counted_baselines(
     At large lengths the fit of `linear` takes most of the time.
     """
     generator = generator.at_length(length)
+    if isinstance(generator, OwnSequences):
+        return _of_references(generator)
     vocab = generator.vocabulary.size
     uniform = Best(nll=float(np.log(vocab)), accuracy=1 / vocab)
     if generator.writes_target:
@@ -189,6 +198,14 @@ def counted_baselines(
         known = _sampled_baselines(generator, length, recent)
     names = ("uniform", "unigram", *(f"order-{order}" for order in range(1, len(known))))
     return tuple(map(Baseline, names, (uniform, *known)))
+
+
+def _of_references(generator: OwnSequences) -> tuple[Baseline, ...]:
+    found, size = fit(generator), generator.vocabulary.size
+    known = {"uniform": Best(float(np.log(size)), 1 / size)}
+    known |= {name: mean_best(*each, blocks=found.blocks) for name, each in found.results.items()}
+    known[generator.best_words.floor] = known[found.name]
+    return tuple(Baseline(name, best) for name, best in known.items())
 
 
 def _unigram_in_loss(generator: AbstractGenerator, length: int) -> Best:

@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import quoted
-from attnlab.generators import AbstractGenerator, log_predictives
+from attnlab.generators import AbstractGenerator, OwnSequences, log_predictives
+from attnlab.generators.own_sequences import best_by_position, fit
 from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sequences import (
     SAMPLES,
@@ -77,8 +78,15 @@ def optimum(generator: AbstractGenerator, length: int, most: int | None = None) 
     the exact prediction from the tokens before. Up to `most` beliefs (default 3^12) are enumerated,
     which is exact; if there are more, both are estimated from sampled sequences, with standard
     errors. A task is exact at any size, since its target tokens are all equally hard to predict.
+    Without a law both are those of the best reference predictor on the held-out blocks, with errors
+    over blocks.
     """
     generator = generator.at_length(length)
+    if isinstance(generator, OwnSequences):
+        blocks = fit(generator).blocks
+        return Optimum(
+            tuple(mean_best(*each, blocks=blocks) for each in best_by_position(generator))
+        )
     if (laws := generator.next_laws()) is not None:
         by_position = tuple(_exact(np.ones(1), law[None]) for law in laws)
         return Optimum(
@@ -97,11 +105,14 @@ def mean_best(
     losses: Float[np.ndarray, " size"],
     shares: Float[np.ndarray, " size"],
     weight: Float[np.ndarray, " size"] | None = None,
+    blocks: Int[np.ndarray, " size"] | None = None,
 ) -> Best:
     """Return the mean expected loss and accuracy: exact with these weights, else of a sample."""
     if weight is not None:
         return Best(float(weight @ losses), float(weight @ shares))
-    (nll, nll_stderr), (accuracy, accuracy_stderr) = map(mean_and_error, (losses, shares))
+    (nll, nll_stderr), (accuracy, accuracy_stderr) = (
+        mean_and_error(values, blocks) for values in (losses, shares)
+    )
     return Best(nll, accuracy, nll_stderr, accuracy_stderr)
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import AbstractGenerator
+from attnlab.generators import AbstractGenerator, check_has_law
 from attnlab.optimum.best import entropy
 from attnlab.optimum.sequences import Weighted, log_weights, predictives, weighted_sequences
 
@@ -54,7 +54,12 @@ class Dependence:
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def dependence(generator: AbstractGenerator, length: int) -> Dependence:
-    """Return the true dependence map of a process: exact over all sequences, or over a sample."""
+    """Return the true dependence map of a process: exact over all sequences, or over a sample.
+
+    Raises:
+        OptionError: If the process has no law.
+    """
+    check_has_law(generator)
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
     sampled = min(_SAMPLED, _MOST_REPLACED // vocab**2)
@@ -91,6 +96,13 @@ def informative_positions(true: Dependence) -> Bool[np.ndarray, " position"]:
     """
     moves = true.replacement[-1]
     return moves > max(_LEAST_MOVE, _LEAST_SHARE * moves.max())
+
+
+def informative_of(generator: AbstractGenerator, length: int) -> Bool[np.ndarray, " position"]:
+    """Return the `informative_positions` of a process; without a law none is known."""
+    if not generator.has_law:
+        return np.zeros(length, bool)
+    return informative_positions(dependence(generator, length))
 
 
 @fixed_numerics()

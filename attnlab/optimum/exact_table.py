@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractGenerator
+from attnlab.generators import AbstractGenerator, check_has_law
 from attnlab.optimum.levels import advance_beliefs, first_belief
 from attnlab.optimum.sequences import MOST_SEQUENCES
 
@@ -36,8 +36,9 @@ def exact_table(process: AbstractGenerator, length: int) -> Iterator[Past]:
     """Yield all possible pasts of 0 to `length` tokens, the shortest first, then in order.
 
     Raises:
-        OptionError: If there are more than 60,000 sequences of this length.
+        OptionError: If there are more than 60,000 sequences of this length, or no law.
     """
+    check_has_law(process)
     vocab = process.vocabulary.size
     if vocab**length > MOST_SEQUENCES:
         problem = f"{vocab}^{length} pasts are more than the {MOST_SEQUENCES:,} of a table"

@@ -49,8 +49,11 @@ def levels(
 
     Two sequences with the same belief have the same future, so they are merged unless their last
     `recent` tokens differ. A process with a short memory has few beliefs at any length. Raises
-    `TooManyBeliefsError` if a level has more than `most` beliefs, by default 3^12.
+    `TooManyBeliefsError` if a level has more than `most` beliefs, by default 3^12, and without a
+    law: beliefs are then those of a reference predictor, not of what draws the sequences.
     """
+    if not generator.has_law:
+        raise TooManyBeliefsError
     most = MOST_BELIEFS if most is None else min(most, MOST_BELIEFS)
     vocab = generator.vocabulary.size
     # A process known to be stationary only changes by the rounding of float32 log-probabilities.

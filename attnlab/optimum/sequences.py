@@ -68,13 +68,42 @@ class Estimate(NamedTuple):
         return {"value": self.value, "stderr": None if math.isnan(self.stderr) else self.stderr}
 
 
-def mean_and_error(values: Float[np.ndarray, " size"]) -> Estimate:
-    """Return the mean of independent values and its standard error, NaN for a single value."""
+def mean_and_error(
+    values: Float[np.ndarray, " size"], blocks: Int[np.ndarray, " size"] | None = None
+) -> Estimate:
+    """Return the mean of values and its standard error, NaN for a single value.
+
+    The values are independent or, with `blocks`, values of the same block may depend on each other.
+    The error is then that of the mean over g blocks, made wider so that ± 1.96 of it is the 95 %
+    interval of Student's t with g − 1 degrees of freedom.
+
+    References:
+        Liang and Zeger 1986, "Longitudinal data analysis using generalized linear models", the
+        variance of equation 4.
+    """
+    if blocks is not None:
+        return _mean_over_blocks(values, blocks)
     if values.size == 1:
         return Estimate(float(values[0]))
     # Losses may be infinite; their error is NaN.
     with np.errstate(invalid="ignore"):
         return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)))
+
+
+def _mean_over_blocks(
+    values: Float[np.ndarray, " size"], blocks: Int[np.ndarray, " size"]
+) -> Estimate:
+    _, which = np.unique(blocks, return_inverse=True)
+    mean, count = float(values.mean()), int(which.max()) + 1
+    if count == 1:
+        return Estimate(mean)
+    # The import takes time, and few processes need it.
+    from scipy.special import ndtri, stdtrit
+
+    wider = stdtrit(count - 1, 0.975) / ndtri(0.975)
+    with np.errstate(invalid="ignore"):
+        spread = np.sqrt((np.bincount(which, values - mean) ** 2).sum())
+    return Estimate(mean, float(wider * spread * np.sqrt(count / (count - 1)) / values.size))
 
 
 # 3^10: more sequences take too long.
@@ -96,9 +125,12 @@ class Weighted(NamedTuple):
 
 
 def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: int) -> Weighted:
-    """Return all sequences in lexicographic order if there are few; otherwise a sample."""
+    """Return all sequences in lexicographic order if there are few; otherwise a sample.
+
+    Without a law the sample is of the training sequences.
+    """
     vocab = generator.vocabulary.size
-    if vocab**length > MOST_SEQUENCES:
+    if vocab**length > MOST_SEQUENCES or not generator.has_law:
         tokens = sampled_sequences(generator, length, sampled)
         weight = np.full(len(tokens), 1 / len(tokens))
         return Weighted(tokens, weight, predictives(generator, tokens), exact=False)

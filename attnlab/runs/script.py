@@ -47,6 +47,7 @@ def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
         for module, names in sorted(imports.items())
     ]
     mask = ", loss_mask=setup.loss_mask" if experiment.generator.has_loss_mask() else ""
+    mask += ", blocks=setup.blocks" * (not experiment.generator.has_law)
     run = _RUN % ("experiment, setup" + ", changes=changes" * bool(changes), mask)
     return f"{_heading(experiment)}\n{''.join(lines)}\n{made}{run}"
 

@@ -84,6 +84,7 @@ def evaluate(
     loss_mask: Bool[Array | np.ndarray, "size positions"] | None = None,
     exact: Float[np.ndarray, " size"] | None = None,
     by_position: bool = False,
+    blocks: Int[np.ndarray, " size"] | None = None,
 ) -> Evaluation:
     """Return loss and accuracy of predicting the final token, at the readout, on test sequences.
 
@@ -95,6 +96,9 @@ def evaluate(
     With a mask the result has the losses `by_position`. Without one they are requested by this
     argument, and measured on the first 250 sequences, or on fewer if these are long.
 
+    With `blocks`, such as `Setup.blocks`, standard errors are those over blocks of sequences, as in
+    `mean_and_error`.
+
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
     away from 0 and 1, so that it is never zero.
     """
@@ -103,15 +107,20 @@ def evaluate(
     if loss_mask is None:
         found = _figures(*(each := outcomes(model, sequences, readout=readout)))
         if by_position:
-            found = found._replace(by_position=_loss_of_every_token(model, sequences))
+            found = found._replace(by_position=_loss_of_every_token(model, sequences, blocks))
     else:
         losses, rights = losses_of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
         counted = np.asarray(loss_mask)[:, 1:]
         each = _mean_where(losses, counted), _mean_where(rights, counted)
         found = _mean_figures(*each)._replace(by_position=loss_of_positions(losses, counted))
+    if blocks is not None:
+        nll, share = (mean_and_error(values, blocks) for values in each)
+        # Never below that of independent sequences, which is not zero.
+        error = max(share.stderr, found.accuracy_stderr)
+        found = found._replace(nll_stderr=nll.stderr, accuracy_stderr=error)
     if exact is None:
         return found
-    excess, stderr = mean_and_error(each[0] - exact)
+    excess, stderr = mean_and_error(each[0] - exact, blocks)
     return found._replace(excess=excess, excess_stderr=stderr)
 
 
@@ -188,18 +197,26 @@ def _mean_where(
 
 @fixed_numerics()
 def _loss_of_every_token(
-    model: AbstractModel, sequences: Int[Array, "size positions"]
+    model: AbstractModel,
+    sequences: Int[Array, "size positions"],
+    blocks: Int[np.ndarray, " size"] | None,
 ) -> LossByPosition | None:
     few = max(1, min(_SEQUENCES_BY_POSITION, _TOKENS_BY_POSITION // sequences.shape[1]))
     nll, _ = _tested(_test_first, model, sequences, few)
     nll = np.asarray(nll, dtype=np.float64)
-    return loss_of_positions(nll, np.ones_like(nll, dtype=bool))
+    of_few = None if blocks is None else blocks[:few]
+    return loss_of_positions(nll, np.ones_like(nll, dtype=bool), of_few)
 
 
 def loss_of_positions(
-    nll: Float[np.ndarray, "size tokens"], counted: Bool[np.ndarray, "size tokens"]
+    nll: Float[np.ndarray, "size tokens"],
+    counted: Bool[np.ndarray, "size tokens"],
+    blocks: Int[np.ndarray, " size"] | None = None,
 ) -> LossByPosition | None:
-    """Return the mean loss over sequences at each position that counts in any of them."""
+    """Return the mean loss over sequences at each position that counts in any of them.
+
+    With `blocks`, in which all tokens count, errors are those over blocks.
+    """
     if not np.isfinite(nll[counted]).all():
         return None
     tokens = np.flatnonzero(counted.any(axis=0))
@@ -209,7 +226,9 @@ def loss_of_positions(
     spread = ((nll - losses) ** 2).sum(axis=0, where=counted)
     # A single sequence has no standard error.
     errors = np.sqrt(spread / np.where(count > 1, count * (count - 1.0), np.nan))
-    mean = mean_and_error(_mean_where(nll, counted))
+    if blocks is not None:
+        errors = np.array([mean_and_error(each, blocks).stderr for each in nll.T])
+    mean = mean_and_error(_mean_where(nll, counted), blocks)
     places, nlls, stderrs = (tuple(each.tolist()) for each in (tokens + 1, losses, errors))
     return LossByPosition(places, nlls, stderrs, *mean)
 

@@ -87,6 +87,11 @@ class Experiment(Options):
             if value not in offered:
                 problem = f"the model '{self.model.name}' does not have it"
                 raise OptionError(name, value, problem, choose_one_of(offered, value))
+        if not self.generator.has_law and self.training.split != "independent":
+            problem = (
+                f"the process '{self.generator.name}' always has held-out blocks for its tests"
+            )
+            raise OptionError("split", self.training.split, problem, "Choose 'independent'")
         has_prompt = self.generator.prompt_length() > 0
         if self.model.reads_source and not has_prompt:
             problem = f"it needs a source, but the process '{self.generator.name}' has none"
@@ -194,7 +199,8 @@ class Setup(NamedTuple):
     tokens of a small fixed set of sequences, whose patterns are shown. The prompt has
     `prompt_length` tokens. In a task, probes, test and fixed training set all have different
     sources. `exact` and `loss_mask` are the `exact_losses` and the loss mask of the test set,
-    without a mask if only the final tokens are tested.
+    without a mask if only the final tokens are tested. `blocks` are the held-out blocks of the test
+    sequences of a process without a law.
     """
 
     experiment: Experiment
@@ -206,12 +212,13 @@ class Setup(NamedTuple):
     prompt_length: int = 0
     exact: Float[np.ndarray, " test"] | None = None
     loss_mask: Bool[Array, "test positions"] | None = None
+    blocks: Int[np.ndarray, " test"] | None = None
 
 
 @fixed_numerics()
 def prepare(experiment: Experiment) -> Setup:
     """Draw data and initial weights, which are always the same for the same experiment."""
-    generator, (probes, test, train_set) = experiment.generator, draw_data(experiment)
+    generator, (probes, test, train_set, blocks) = experiment.generator, draw_data(experiment)
     return Setup(
         experiment=experiment,
         state=starting_state(experiment),
@@ -222,22 +229,28 @@ def prepare(experiment: Experiment) -> Setup:
         prompt_length=generator.prompt_length(),
         exact=exact_losses(generator, test),
         loss_mask=loss_mask_of(generator, test),
+        blocks=blocks,
     )
 
 
 class Drawn(NamedTuple):
-    """Sequences of visible tokens and the one to predict: to show, to test, and to train on."""
+    """Sequences of visible tokens and the one to predict: to show, to test, and to train on.
+
+    `blocks` are the held-out blocks of the test sequences of a process without a law.
+    """
 
     probes: Int[np.ndarray, "probes positions"]
     test: Int[np.ndarray, "test positions"]
     train_set: Int[np.ndarray, "size positions"]
+    blocks: Int[np.ndarray, " test"] | None = None
 
 
 @fixed_numerics()
 def draw_data(experiment: Experiment) -> Drawn:
     """Return the sequences of an experiment; its training set is empty with fresh data.
 
-    With the test set `distinct`, the probes are the first test sequences.
+    With the test set `distinct`, the probes are the first test sequences. Probes and test of a
+    process without a law are held-out windows, each as often as any other, up to once.
 
     Raises:
         OptionError: If the process has too few different sequences for the test set.
@@ -255,6 +268,10 @@ def draw_data(experiment: Experiment) -> Drawn:
     rows = _drawn(process, key, compared)
     # Sliced in NumPy, since JAX would compile a program for every part.
     drawn = Drawn(rows[:PROBES], *np.split(rows[extra:], (training.test_size,)))
+    if (held := generator.held_out(experiment.length + 1)) is not None:
+        rows = _of_windows(len(held.blocks), extra + training.test_size, experiment.seed)
+        windows, tested = held.tokens[rows], rows[extra:]
+        return Drawn(windows[:PROBES], windows[extra:], drawn.train_set, held.blocks[tested])
     # All sources of a task already differ.
     if training.split != "held out" or generator.sources() is not None:
         return drawn
@@ -268,6 +285,12 @@ def draw_data(experiment: Experiment) -> Drawn:
         if len(test) >= training.test_size and len(train_set) >= train_size:
             return Drawn(drawn.probes, test[: training.test_size], train_set[:train_size])
     raise _too_few("held out", "a larger `length`")
+
+
+def _of_windows(windows: int, size: int, seed: int) -> Int[np.ndarray, " size"]:
+    """Return the numbers of random windows; if there are too few, each is used again."""
+    shuffled = np.random.default_rng(seed).permutation(windows)
+    return np.resize(shuffled, size)
 
 
 def _too_few(split: str, remedy: str) -> OptionError:

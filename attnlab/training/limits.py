@@ -280,9 +280,10 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
 def reachable_by(experiment: Experiment) -> Best | None:
     """Return a predictor whose loss no model of the experiment's family can beat, if known.
 
-    It is None if several tokens are tested: a bound for one does not bound their mean.
+    It is None if several tokens are tested: a bound for one does not bound their mean; and without
+    a law.
     """
-    if experiment.generator.has_loss_mask():
+    if experiment.generator.has_loss_mask() or not experiment.generator.has_law:
         return None
     return experiment.model.reachable(
         experiment.generator, experiment.length, experiment.read_position
@@ -297,7 +298,8 @@ def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
     vocab, training = experiment.generator.vocabulary.size, experiment.training
     many = vocab ** (experiment.length + 1) > _FEW_SEQUENCES
     random = best.nll > _NEARLY_DETERMINED * math.log(vocab)
-    if training.data == "fresh" or training.split != "independent" or many or random:
+    is_apart = training.split != "independent" or not experiment.generator.has_law
+    if training.data == "fresh" or is_apart or many or random:
         return
     drawn = draw_data(experiment)
     if share := share_also_in(drawn.test, drawn.train_set):

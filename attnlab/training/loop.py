@@ -217,6 +217,7 @@ def evaluate_state(
         loss_mask=setup.loss_mask,
         exact=setup.exact,
         by_position=training.loss == "next",
+        blocks=setup.blocks,
     )
     return EvaluationEvent(
         step, evaluation, state.model, step in plan.tests, step in plan.checkpoints

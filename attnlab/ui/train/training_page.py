@@ -18,7 +18,7 @@ from attnlab.inspection.what_happened import happened_in
 from attnlab.lessons.examples import RUN_FILES
 from attnlab.live.live_run import LiveRun
 from attnlab.models.inside import mean_trace
-from attnlab.optimum import baselines_of, dependence, informative_positions
+from attnlab.optimum import baselines_of, informative_of
 from attnlab.runs.script import to_script
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
@@ -281,8 +281,7 @@ def _informative(experiment: Experiment) -> np.ndarray | None:
     if final_sources(process, (0,) * length) is not None:
         # Each sequence has its own sources, so no position matters in all of them.
         return np.zeros(length, bool)
-    true = figure(dependence, process, length)
-    return None if true is None else informative_positions(true)
+    return figure(informative_of, process, length)
 
 
 def _draw_words(
@@ -329,6 +328,7 @@ def _draw_words(
         word=experiment.generator.position_word,
         remedy=advice.reason if advice else "",
         has_hints=has_hints,
+        has_law=experiment.generator.has_law,
     )
     line = {"horizontal": True, "vertical_alignment": "top", "gap": "small"}
     with st.container(**line, key="words_and_advice"):

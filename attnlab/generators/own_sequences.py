@@ -1,0 +1,315 @@
+"""`sequences`: the user's own sequences, with the best of several reference predictors."""
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from attnlab.configuration.options import Finding, OptionError, option, present
+from attnlab.generators.base import AbstractGenerator, Draw, HeldOut, Shared
+from attnlab.generators.context_tree import CTW, Predictor, predictors
+from attnlab.generators.own_text import (
+    AS_WRITTEN,
+    CHARACTERS,
+    LAYOUTS,
+    LINES,
+    LOWER_CASE,
+    MOST_TEXT,
+    TOKENS,
+    Understood,
+    read_sequences,
+    read_text,
+)
+from attnlab.generators.vocabulary import Vocabulary
+
+# One block in five is held out. There are this many blocks of about so many tokens, unless lines
+# are shorter.
+_ONE_IN, _FEWEST_BLOCKS, _MOST_BLOCKS, _BLOCK, _SHORTEST_BLOCK = 5, 25, 200, 200, 20
+# Windows of fewer held-out blocks say nothing about their error, and a test has 100 sequences.
+_FEWEST_TESTED, _FEWEST_WINDOWS = 3, 100
+# A sample, so that the process can be tried.
+_SAMPLE = """
+the lake lies low between the hills, and the hills are old. in the morning there is mist on the
+water and no one can see the other side. then the sun comes over the eastern hill and the mist goes
+up like smoke from a slow fire. a heron stands in the reeds and does not move. it waits for the
+fish, and the fish wait for the flies, and the flies wait for nothing at all. by noon the water is
+blue and warm. children come down the path with towels and bread, and they stay until someone calls
+them home. an old man rents out three boats. two of them are red and one is green, and everyone
+wants the green one. he says that the green boat leaks, which is true, but no one minds. in the
+evening the wind drops and the lake is a mirror again. the hills stand on their heads in it. one
+star comes out, and then another, and somewhere on the far side a dog barks at its own echo. the old
+man pulls his boats up on the stones and counts them. one, two, three. he has counted them every
+night for thirty years, and there have always been three, but he likes to be sure. then the lake is
+dark, and the only sound is the small sound of the water on the stones, which never stops and which
+no one who lives here can hear any more. in winter the boats lie under a cover of straw and the path
+is white. the ice is thick enough to walk on by the end of the year. then the children come down the
+path again, with skates and tea, and they shout as they did in the summer. the old man sits by his
+stove and mends a net that needs no mending. he hears them shout and he knows without looking that
+the sun is low, that the shadows are long, and that it will soon be time for someone to call them
+home. in spring the ice breaks in a single night, with a noise like a great door. the heron is back
+in the reeds before the last of it is gone. the old man takes the straw off the boats. he paints the
+red ones red and the green one green, and he looks for the leak and does not find it, as he has not
+found it for thirty years. then he pulls them down to the water and counts them again.
+"""
+
+
+class Blocks(NamedTuple):
+    """Where blocks begin in the tokens, and their sizes."""
+
+    begin: Int[np.ndarray, " blocks"]
+    size: Int[np.ndarray, " blocks"]
+
+    def windows(
+        self, length: int
+    ) -> tuple[Int[np.ndarray, " windows"], Int[np.ndarray, " windows"]]:
+        """Return where each window of `length` tokens begins, and its block."""
+        counts = np.maximum(self.size - length + 1, 0)
+        block = np.repeat(np.arange(len(counts)), counts)
+        return self.begin[block] + np.arange(len(block)) - (np.cumsum(counts) - counts)[
+            block
+        ], block
+
+    def since(self) -> Int[np.ndarray, " tokens"]:
+        """Return the number of tokens before each token in its block."""
+        return np.concatenate([np.arange(0), *map(np.arange, self.size)])
+
+
+class SequencesBelief(NamedTuple):
+    """The state of the best reference predictor, its tables, and the training sequences."""
+
+    log_probs: Shared
+    after: Shared
+    tokens: Shared
+    begin: Shared
+    size: Shared
+    state: Int[Array, ""]
+
+
+# The loss of each window in nats, and 1 if the prediction was right, else 0.
+Result = tuple[Float[np.ndarray, " windows"], Float[np.ndarray, " windows"]]
+
+
+class Fitted(NamedTuple):
+    """The best reference predictor, and the results of all on the held-out windows.
+
+    A result is the loss, in nats, of the last token of each window, and whether the prediction was
+    right; `blocks` are those of the windows.
+    """
+
+    name: str
+    predictor: Predictor
+    results: Mapping[str, Result]
+    blocks: Int[np.ndarray, " windows"]
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnSequences(AbstractGenerator):
+    """Your own sequences: a text with one sequence a line, or one long stream.
+
+    Sequences are cut into blocks, and every fifth block is held out, at random. Training sequences
+    are windows of the others and test sequences are windows of the held-out blocks, so that no test
+    sequence shares a token with training. There is no law: predictions are those of the best of
+    several reference predictors, which are fitted to the training blocks. It is chosen there, too,
+    so that the held-out blocks measure it without a bias. A model may be better.
+
+    Raises `OptionError` for a text that is too long, is not plain text, or has fewer than two or
+    more than 64 symbols; and for a length that leaves too few held-out windows.
+
+    References:
+        See `attnlab.generators.context_tree`.
+    """
+
+    name: ClassVar[str] = "sequences"
+    summary: ClassVar[str] = "Your own sequences, from a text or a CSV file."
+    position_word: ClassVar[str] = "token"
+    has_law: ClassVar[bool] = False
+
+    text: str = option(
+        " ".join(_SAMPLE.split()), "Your sequences, as plain text or CSV.", long_text=MOST_TEXT
+    )
+    layout: str = option(
+        LINES,
+        "lines: each line is a sequence. stream: the lines are one long sequence.",
+        choices=LAYOUTS,
+    )
+    tokens: str = option(
+        CHARACTERS,
+        "What a token is: each character, each word, or what commas, semicolons or tabs separate.",
+        choices=TOKENS,
+    )
+    letters: str = option(
+        AS_WRITTEN, "Whether A and a are different tokens.", choices=(AS_WRITTEN, LOWER_CASE)
+    )
+
+    visible: int = dataclasses.field(default=16)
+
+    def __post_init__(self):
+        super().__post_init__()
+        _ = self.understood
+
+    @classmethod
+    def from_file(cls, path: str | Path, **options: Any) -> "OwnSequences":
+        """Return the sequences of a text or CSV file; `options` are the other options.
+
+        Raises:
+            OptionError: If the file is too large, or has no such sequences.
+            OSError: If it cannot be read.
+        """
+        return cls(text=read_text(path), **options)
+
+    @property
+    def understood(self) -> Understood:
+        """Return the sequences, and the lines that were not understood."""
+        return read_sequences(self.text, self.layout, self.tokens, self.letters)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Return the symbols of the text, sorted."""
+        return self.understood.vocabulary
+
+    def at_length(self, length: int) -> "OwnSequences":
+        if length > (most := _longest(*_parts(self.understood))):
+            problem = f"fewer than {_FEWEST_WINDOWS} held-out windows are that long"
+            shorter = f"Choose at most {most}, a" if most else "Give a"
+            raise OptionError("length", length, problem, f"{shorter} longer text or longer lines")
+        return dataclasses.replace(self, visible=length)
+
+    def held_out(self, length: int) -> HeldOut:
+        _, held = _parts(self.understood)
+        begin, blocks = held.windows(length)
+        return HeldOut(self.understood.tokens[begin[:, None] + np.arange(length)], blocks)
+
+    def findings(self, length: int) -> Iterator[Finding]:
+        if problems := self.understood.problems:
+            lines = "line was" if len(problems) == 1 else "lines were"
+            yield Finding("text", f"{len(problems):,} {lines} left out. {problems[0]}")
+
+    def rule_in_words(self, length: int) -> str:
+        return "Your own sequences: no one knows the rule, and a model may beat every reference."
+
+    def start(self) -> SequencesBelief:
+        (_, (log_probs, after), *_), understood = fit(self), self.understood
+        tables = (log_probs.astype(np.float32), after.astype(np.int32), understood.tokens)
+        parts = (part.astype(np.int32) for part in _parts(understood)[0])
+        shared = (Shared(jnp.asarray(each)) for each in (*tables, *parts))
+        return SequencesBelief(*shared, state=jnp.int32(0))
+
+    def log_probs(self, belief: SequencesBelief) -> Float[Array, " vocab"]:
+        return belief.log_probs.value[belief.state]
+
+    def update(self, belief: SequencesBelief, token: Int[Array, ""]) -> SequencesBelief:
+        return belief._replace(state=belief.after.value[belief.state, token])
+
+    def draw(self, start: SequencesBelief, key: Key[Array, ""], length: int) -> Draw:
+        """Return a window of the training blocks, all equally likely."""
+        counts = jnp.maximum(start.size.value - length + 1, 0)
+        before = jnp.cumsum(counts)
+        number = jr.randint(key, (), 0, before[-1])
+        block = jnp.searchsorted(before, number, side="right")
+        begin = start.begin.value[block] + number - (before - counts)[block]
+        return Draw(start.tokens.value[begin + jnp.arange(length)])
+
+
+def _longest(training: Blocks, held: Blocks) -> int:
+    """Return the largest length at which there are windows to train on and enough to test."""
+    sizes = held.size[:, None] - np.arange(1, training.size.max(initial=1))
+    enough = (np.maximum(sizes, 0).sum(axis=0) >= _FEWEST_WINDOWS) & (
+        (sizes > 0).sum(axis=0) >= _FEWEST_TESTED
+    )
+    return int(enough.sum())
+
+
+def _parts(understood: Understood) -> tuple[Blocks, Blocks]:
+    """Return the training blocks and the held-out blocks; neighbours in training are joined."""
+    lengths, total = understood.lengths, understood.tokens.size
+    count = min(max(total // _BLOCK, _FEWEST_BLOCKS), _MOST_BLOCKS)
+    size = max(total / count, _SHORTEST_BLOCK)
+    pieces = np.maximum(1, np.round(lengths / size)).astype(int)
+    sequence = np.repeat(np.arange(len(lengths)), pieces)
+    within = np.arange(len(sequence)) - (np.cumsum(pieces) - pieces)[sequence]
+    first = np.cumsum(lengths) - lengths
+    begin = first[sequence] + within * lengths[sequence] // pieces[sequence]
+    sizes = np.diff(np.append(begin, total))
+    groups = np.random.default_rng(0).integers(_ONE_IN, size=-(-len(sequence) // _ONE_IN))
+    number = np.arange(len(sequence))
+    held = number % _ONE_IN == groups[number // _ONE_IN]
+    # A training block continues the one before unless that is held out or of another sequence.
+    joins = np.append(False, ~held[1:] & ~held[:-1] & (sequence[1:] == sequence[:-1]))
+    opens = np.flatnonzero(~held & ~joins)
+    joined = _joined(sizes, held, joins)
+    return Blocks(begin[opens], joined), Blocks(begin[held], sizes[held])
+
+
+def _joined(
+    sizes: Int[np.ndarray, " blocks"],
+    held: Bool[np.ndarray, " blocks"],
+    joins: Bool[np.ndarray, " blocks"],
+) -> Int[np.ndarray, " fewer"]:
+    """Return the sizes of training blocks, each with those that join it."""
+    which = np.cumsum(~held & ~joins) - 1
+    return np.bincount(which[~held], sizes[~held]).astype(np.int64)
+
+
+def best_by_position(generator: OwnSequences) -> Iterator[Result]:
+    """Yield the results of the best reference predictor for each token of the held-out windows."""
+    _, held = _parts(generator.understood)
+    tokens, length = generator.understood.tokens, generator.visible
+    return _by_position(fit(generator).predictor, tokens, held, length)
+
+
+@functools.lru_cache(maxsize=4)
+def fit(generator: OwnSequences) -> Fitted:
+    """Return the best reference predictor for the visible length, fitted to the training blocks.
+
+    It has the lowest loss on every fifth training block when it is fitted to the others.
+    """
+    understood, length, vocab = generator.understood, generator.visible, generator.vocabulary.size
+    training, held = _parts(understood)
+    chosen = np.arange(len(training.size)) % _ONE_IN == 0
+    inner, outer = (Blocks(*(part[rows] for part in training)) for rows in (~chosen, chosen))
+    tokens, losses = understood.tokens, {}
+    if inner.size.size and outer.windows(length + 1)[0].size:
+        for name, each in predictors(*_flat(tokens, inner), vocab, length):
+            losses[name] = _results(each, tokens, outer, length)[0].mean()
+    results, best = {}, ("", None, np.inf)
+    for name, predictor in predictors(*_flat(tokens, training), vocab, length):
+        results[name] = _results(predictor, tokens, held, length)
+        # Of few blocks there are no losses to choose by.
+        loss = losses.get(name, 0.0 if name == CTW else np.inf)
+        best = min(best, (name, predictor, loss), key=lambda each: each[2])
+    name, predictor, _ = best
+    return Fitted(name, present(predictor), results, held.windows(length + 1)[1])
+
+
+def _results(
+    predictor: Predictor, tokens: Int[np.ndarray, " tokens"], blocks: Blocks, length: int
+) -> Result:
+    """Return the loss in nats, and correctness, of the token after `length` ones of all windows."""
+    *_, last = _by_position(predictor, tokens, blocks, length)
+    return last
+
+
+def _by_position(
+    predictor: Predictor, tokens: Int[np.ndarray, " tokens"], blocks: Blocks, length: int
+) -> Iterator[Result]:
+    """Yield loss and correctness of each of the `length` + 1 tokens of all windows."""
+    begin, _ = blocks.windows(length + 1)
+    state, likeliest = np.zeros(begin.size, np.int64), predictor.log_probs.argmax(axis=1)
+    for seen in range(length + 1):
+        following = tokens[begin + seen]
+        yield -predictor.log_probs[state, following], (likeliest[state] == following).astype(float)
+        state = predictor.after[state, following]
+
+
+def _flat(
+    tokens: Int[np.ndarray, " tokens"], blocks: Blocks
+) -> tuple[Int[np.ndarray, " fewer"], Int[np.ndarray, " fewer"]]:
+    """Return the tokens of the blocks, and the number of tokens before each in its block."""
+    since = blocks.since()
+    return tokens[np.repeat(blocks.begin, blocks.size) + since], since
