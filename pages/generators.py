@@ -3,8 +3,9 @@
 import streamlit as st
 
 from attnlab.configuration.options import present
-from attnlab.generators import AbstractHiddenChain
+from attnlab.generators import NO_LAW, AbstractHiddenChain
 from attnlab.optimum import counted
+from attnlab.runs.script import made_by
 from attnlab.ui.core.figures import draw_figures_status, figure
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.generators.optimum_panel import (
@@ -26,7 +27,7 @@ from attnlab.ui.generators.sample_panel import (
     draw_sample,
     sample_seed,
 )
-from attnlab.ui.generators.sections import SECTION_KEY, SECTIONS
+from attnlab.ui.generators.sections import NEED_LAW, SECTION_KEY, SECTIONS
 from attnlab.ui.lessons.kit import beside
 from attnlab.ui.shell import ensure_shell
 
@@ -52,16 +53,20 @@ section = story.segmented_control(
     label_visibility="collapsed",
     persist_state="session",
 )
+needs_law = section in NEED_LAW and not generator.has_law
+functions = () if needs_law else SECTIONS[present(section)]
 questions = [
     (counted, generator, length, sample_seed()),
-    *((function, generator, length) for function in SECTIONS[present(section)]),
+    *((function, generator, length) for function in functions),
 ]
 sample, *results = (figure(*question) for question in questions)
 with table:
     draw_figures_status(*questions)
     draw_sample(generator, sample)
 with story:
-    if section == "Formula":
+    if needs_law:
+        st.info(f"{NO_LAW}.", icon=":material/help:")
+    elif section == "Formula":
         draw_formula(generator, length)
         draw_rule_tables(generator)
     elif section == "Frequencies":
@@ -69,7 +74,7 @@ with story:
         st.header("Dependence by lag", anchor=False)
         draw_agreement(results[1], word)
     elif section == "Best possible":
-        draw_optimum(results[0], generator.vocabulary.size, word)
+        draw_optimum(results[0], generator)
         draw_enumeration(generator, length, results[0])
         if isinstance(generator, AbstractHiddenChain):
             draw_entropy_rate(generator)
@@ -84,7 +89,7 @@ draw_in_code(
     "import jax.random as jr\n\n"
     f"from attnlab.generators import {type(generator).__name__}, sample\n"
     "from attnlab.optimum import agreement, baselines_of, dependence, frequencies, optimum\n\n"
-    f"generator = {generator!r}\n"
+    f"generator = {made_by(generator)}\n"
     f"length = {length}\n"
     "for row in sample(generator, key=jr.key(0), size=8, length=length + 1):\n"
     "    print(generator.vocabulary.render(row))\n"
@@ -92,6 +97,7 @@ draw_in_code(
     "print(optimum(generator, length).final)\n"
     "for baseline in baselines_of(generator, length):\n"
     "    print(baseline.name, baseline.best)\n"
-    "print(dependence(generator, length).replacement[-1])",
+    + "print(dependence(generator, length).replacement[-1])"
+    * generator.has_law,
     lead="This script prints the results of all sections, without the laws:",
 )

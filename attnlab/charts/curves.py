@@ -114,9 +114,10 @@ def _levels(rows: Sequence[Row], measure: str) -> dict[str, float]:
     best, uniform = references.best, references.uniform
     if measure == "gap":
         return {"uniform guess": uniform.nll - best.nll}
+    name = rows[0].experiment.generator.best_words.best
     if measure == "accuracy":
-        return {"best possible": best.accuracy, "uniform guess": uniform.accuracy}
-    return {"best possible": best.nll, "uniform guess": uniform.nll}
+        return {name: best.accuracy, "uniform guess": uniform.accuracy}
+    return {name: best.nll, "uniform guess": uniform.nll}
 
 
 def swept_table(rows: Sequence[Row], across: str, down: str, figure: str) -> pd.DataFrame:

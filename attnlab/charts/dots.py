@@ -20,7 +20,7 @@ from attnlab.charts.lines import (
     series_table,
     top_legend,
 )
-from attnlab.charts.style import GROUND, HUES, INK
+from attnlab.charts.style import GROUND, HUES, INK, REFERENCE
 from attnlab.comparisons.shipped import Plot
 from attnlab.comparisons.summary import OF_REFERENCES, Row, figures_of, interval_of
 from attnlab.configuration.number_text import show_range
@@ -106,13 +106,20 @@ def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["place", "above", "below", "reference", "value"])
 
 
+def _best_of(row: Row) -> str:
+    """Return what the best known predictor of a row is called."""
+    experiment = row.setting.experiment
+    return "best possible" if experiment is None else experiment.generator.best_words.best
+
+
 def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
     known = row.references
     if known is None or figure not in OF_REFERENCES:
         return
     each: tuple[Best | None, ...] = (known.uniform, known.majority, known.linear, known.best)
     vocab = row.experiment.generator.vocabulary.size
-    for name, best in zip(REFERENCES, each, strict=True):
+    *others, _ = REFERENCES
+    for name, best in zip([*others, _best_of(row)], each, strict=True):
         if best is None:
             continue
         if figure != "learned":
@@ -165,6 +172,7 @@ def dots_chart(
         has_legend=figure in OF_REFERENCES,
         domain=(0.0, 1.0) if figure == "exact_match" else None,
         climbs=climbs,
+        names=(*[*REFERENCES][:-1], *dict.fromkeys(map(_best_of, rows))),
     )
 
 
@@ -281,6 +289,7 @@ def _dots(
     has_legend: bool = False,
     domain: tuple[float, float] | None = None,
     climbs: bool = False,
+    names: Sequence[str] = tuple(REFERENCES),
 ) -> Chart:
     scale = alt.Scale(zero=False)
     if domain is not None:
@@ -307,13 +316,15 @@ def _dots(
             strokeDash=by_name(
                 alt.StrokeDash,
                 "reference",
-                REFERENCES,
-                REFERENCES.values(),
+                names,
+                [REFERENCES.get(each, REFERENCES["best possible"]) for each in names],
                 legend=legend if has_legend else None,
             ),
             tooltip=[tip("reference:N"), value],
         )
-        layers.append(known.mark_rule(color=HUES.truth, strokeWidth=1.6))
+        hue = alt.when(f"datum.reference == '{REFERENCE}'")
+        hue = hue.then(alt.value(HUES.reference)).otherwise(alt.value(HUES.truth))
+        layers.append(known.encode(color=hue).mark_rule(strokeWidth=1.6))
     each = alt.Chart(runs).encode(
         x=x("value:Q"), y=y("place:Q"), tooltip=[*setting, tip("seed:O"), value]
     )

@@ -27,6 +27,7 @@ TRUTH = "truth"
 # Colours of distributions of the next token, by name.
 _HUES = MappingProxyType(
     {
+        "best reference": HUES.reference,
         "true": HUES.truth,
         "chosen belief": HUES.truth,
         "exact belief": HUES.training,
@@ -75,16 +76,20 @@ def by_day_chart(
     floors: Float[np.ndarray, " days"],
     *,
     word: str = "day",
+    level: str = "floor",
     height: int | None = None,
 ) -> Drawing:
-    """Draw the loss at each predicted position, with the lowest possible loss in grey dashes."""
+    """Draw the loss at each predicted position, with the lowest possible loss in grey dashes.
+
+    `level` is the name of the lowest loss.
+    """
     return lines_chart(
         series_table("", days, losses, stderr).assign(floor=floors),
-        level_table({"floor": floors}, days),
+        level_table({level: floors}, days),
         x=Scale(f"{word} predicted", kind="ordinal"),
         y=Scale("loss (nats)", ".4f", zero=False),
         look="dots",
-        tips=(ERROR, ("floor", "floor (nats)", ".4f")),
+        tips=(ERROR, ("floor", f"{level} (nats)", ".4f")),
         below=True,
         height=height,
     )

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import tip
-from attnlab.charts.style import HUES, KNOWN_LINE, past_hue
+from attnlab.charts.style import HUES, KNOWN_LINE, REFERENCE, past_hue
 
 # Shapes and dashes distinguish series too, for colour-blind readers.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
@@ -242,12 +242,14 @@ def lines_chart(
         thin = alt.Chart(each).encode(x=across, y=y.axis(alt.Y, "value"), color=colour)
         layers.insert(0, thin.encode(detail="seed:N").mark_line(strokeWidth=0.8, opacity=0.5))
     if known is not None:
+        of_level = alt.when(f"indexof(datum.name, '{REFERENCE}') == 0")
+        of_level = of_level.then(alt.value(HUES.reference)).otherwise(alt.value(HUES.truth))
         levels = alt.Chart(known).encode(x=across, y=y.axis(alt.Y, "level"))
         name = levels.transform_filter("datum.end").encode(text="name:N", detail="name:N")
         place = {"baseline": "top", "dy": 3} if below else {"baseline": "bottom", "dy": -3}
         layers = [
-            levels.encode(detail="name:N").mark_line(clip=True, **KNOWN_LINE),
-            name.mark_text(align="right", dx=-4, color=HUES.truth, **place),
+            levels.encode(detail="name:N", color=of_level).mark_line(clip=True, **KNOWN_LINE),
+            name.encode(color=of_level).mark_text(align="right", dx=-4, **place),
             *layers,
         ]
     if rules is not None:

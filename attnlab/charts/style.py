@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 class Hues(NamedTuple):
     """Colours by meaning. Learned values are always violet; the truth is grey and dashed.
 
-    `sampled` is the colour of samples of the process.
+    `sampled` is the colour of samples of the process, `reference` that of the best reference
+    predictor, which a model may beat.
     """
 
     learned: str
@@ -21,6 +22,7 @@ class Hues(NamedTuple):
     key: str
     sampled: str
     value: str
+    reference: str
 
 
 class Ramp(NamedTuple):
@@ -31,7 +33,10 @@ class Ramp(NamedTuple):
     high: str
 
 
-HUES = Hues("#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b", "#8a6400", "#1c8058")
+HUES = Hues(
+    "#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b", "#8a6400", "#1c8058",
+    "#b0159e",
+)  # fmt: skip
 INK, GROUND = "#1d2433", "#ffffff"
 # Fractions, from the background to a strong colour: of a model, and of the truth.
 SHARES = Ramp("#f4f3fd", "#8b83e2", "#362f8c")
@@ -45,8 +50,9 @@ _PAST = (
 )  # fmt: skip
 # On a dark background: the colours in the same order.
 _DARK_HUES = Hues(
-    "#9a92ff", "#7f8798", "#a0a8b8", "#f0a265", "#6cb0f5", "#f5858f", "#e8c04c", "#62cfa0"
-)
+    "#9a92ff", "#7f8798", "#a0a8b8", "#f0a265", "#6cb0f5", "#f5858f", "#e8c04c", "#62cfa0",
+    "#f07be0",
+)  # fmt: skip
 _DARK_PAST = (
     "#4fc4bd", "#e07fc0", "#b5c45a", "#74b9dd", "#d58cf0", "#7bc47f", "#ff8fb1", "#b39df3",
     "#c3cad6",
@@ -62,6 +68,8 @@ _COUNTERPARTS = dict(
     )
 )  # fmt: skip
 
+# The name of a level that has the colour of the best reference predictor.
+REFERENCE = "best reference"
 # Style of lines that show the truth.
 KNOWN_LINE = {"color": HUES.truth, "strokeDash": [5, 4], "strokeWidth": 1.5}
 

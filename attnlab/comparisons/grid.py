@@ -154,7 +154,8 @@ def alternatives(name: str, text: str) -> tuple[str, ...]:
     ('1,4,8', '1,5,9')
     """
     found: dict[Hashable, str] = {}
-    for part in text.split(_separator(name)):
+    is_long = any(options_of(kind)[name].long_text for kind in parts_with(name))
+    for part in [text] if is_long else text.split(_separator(name)):
         if part.strip():
             found.setdefault(_values(name, part.strip()), part.strip())
     return tuple(found.values())

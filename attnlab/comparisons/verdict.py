@@ -8,6 +8,7 @@ from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
 from attnlab.comparisons.summary import OF_REFERENCES, Row, interval_of, reached_of
 from attnlab.comparisons.uncertainty import caution_text, interval_text, share_text
 from attnlab.configuration.options import OptionError, present
+from attnlab.generators.display import OF_LAW
 from attnlab.inspection import measure_label, measure_of
 
 # A setting with its label.
@@ -63,7 +64,9 @@ def _mean(pair: _Named, figure: str) -> float:
 
 def _on_process(rows: Sequence[Row], ranked: Sequence[_Named], figure: str) -> Iterator[str]:
     best, others, name = ranked[0], ranked[1:], _name(figure)
-    reach = _reach(best[1], figure, "the best possible" if others else f"the best possible {name}")
+    words = best[1].experiment.generator.best_words
+    of = "" if others or words is not OF_LAW else f" {name}"
+    reach = _reach(best[1], figure, f"the {words.best}{of}")
     amount = _amount(present(interval_of(best[1], figure)), figure)
     if not others:
         yield f"{best[0]} {reach}." if reach else f"The {name} of {best[0]} is {amount}."

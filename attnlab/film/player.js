@@ -360,8 +360,10 @@ function createFilm(root, report = () => {}) {
         const y = nats => bottom - (bottom - top) * (Math.min(nats, high) - low + room) / (high - low + 2 * room)
         loss.setAttribute("viewBox", `0 0 ${width} ${height}`)
         loss.setAttribute("aria-label", film.lossSays)
-        for (const [, nats] of film.levels)
-            add(loss, "line", { x1: 0, x2: width, y1: y(nats), y2: y(nats), class: "level" })
+        // What a model may beat has a colour of its own.
+        const isReference = name => name.startsWith("best reference")
+        for (const [name, nats] of film.levels)
+            add(loss, "line", { x1: 0, x2: width, y1: y(nats), y2: y(nats), class: isReference(name) ? "level reference" : "level" })
         for (const [step, words] of film.changes ?? []) {
             const line = add(loss, "line", { x1: x(step), x2: x(step), y1: top, y2: bottom, class: "level" })
             add(line, "title", {}, words)
@@ -376,7 +378,7 @@ function createFilm(root, report = () => {}) {
             })
         // Over the curves, which would cross out the names.
         film.levels.forEach(([name, nats, text], i) => {
-            const look = { x: width - 6, "text-anchor": "end", class: "quiet name" }
+            const look = { x: width - 6, "text-anchor": "end", class: isReference(name) ? "name reference" : "quiet name" }
             add(loss, "text", { ...look, y: y(nats) + (i === film.levels.length - 1 ? 15 : -5) }, `${name} ${text}`)
         })
         const axis = bottom + 16

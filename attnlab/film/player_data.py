@@ -15,6 +15,7 @@ from attnlab.configuration.number_text import show_estimate, show_measured
 from attnlab.film.frames import Film, Frame, HeadMap, Scene
 from attnlab.film.sequence import likely_tokens
 from attnlab.film.subject import Subject
+from attnlab.generators.display import OF_REFERENCE
 from attnlab.optimum import Baseline, Best
 from attnlab.runs.history import History, loss_curve
 from attnlab.training.evaluation import Evaluation
@@ -51,13 +52,13 @@ def shipped_film(experiment: Experiment) -> dict[str, Any] | None:
 def film_data(film: Film) -> dict[str, Any]:
     """Return what the player draws, as JSON has it."""
     scene, tests = film.scene, dict(film.history.tests)
-    floor = film.baselines[-1].best
-    *_, simple, _ = film.baselines
+    floor, words = film.baselines[-1].best, scene.experiment.generator.best_words
+    simple = _simple(film.baselines)
     share = _share_of(simple, floor, scene.experiment)
     levels = (
         ("uniform guess", film.baselines[0].best),
         *([(simple.name, simple.best)] if share is not None and 0.1 < share < 0.9 else []),
-        ("floor" if floor.exact else "floor (estimated)", floor),
+        (words.floor if floor.exact else f"{words.floor} (estimated)", floor),
     )
     data = scene_data(scene) | {
         "about": film.about,
@@ -156,14 +157,23 @@ def level_data(name: str, best: Best) -> list[Any]:
 def scale_in_words(experiment: Experiment, baselines: Sequence[Baseline] | None) -> str:
     """Return what shares learned mean, with that of the best simple predictor once it is known."""
     scale = "learned: 0\u00a0% is guessing, 100\u00a0% is optimal"
+    if not experiment.generator.has_law:
+        scale = "learned: 0\u00a0% is guessing, 100\u00a0% is the best reference, more is possible"
     if baselines is None:
         return scale
-    *_, simple, optimal = baselines
-    share = _share_of(simple, optimal.best, experiment)
+    simple = _simple(baselines)
+    share = _share_of(simple, baselines[-1].best, experiment)
     # As good as a guess, or as the optimum, it would say nothing.
     if share is None or not 0.005 <= share < 0.995:
         return scale
     return f"{scale}; the {simple.name} predictor reaches {100 * share:.0f}\u00a0%"
+
+
+def _simple(baselines: Sequence[Baseline]) -> Baseline:
+    """Return the hardest simple baseline: of reference predictors, that from the last token."""
+    if baselines[-1].name == OF_REFERENCE.floor:
+        return next((each for each in baselines if each.name == "order-1"), baselines[1])
+    return baselines[-2]
 
 
 def _share_of(baseline: Baseline, floor: Best, experiment: Experiment) -> float | None:

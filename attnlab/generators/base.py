@@ -26,13 +26,23 @@ class Draw(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Windows of held-out sequences, and the number of the block that each one is from.
+    """Windows of held-out sequences: where each begins in `tokens`, and the block it is from.
 
     Windows of one block overlap, so that standard errors are those over blocks.
     """
 
-    tokens: Int[np.ndarray, "windows length"]
+    tokens: Int[np.ndarray, " tokens"]
+    begin: Int[np.ndarray, " windows"]
     blocks: Int[np.ndarray, " windows"]
+    length: int
+
+    def random(self, size: int, seed: int) -> Int[np.ndarray, " size"]:
+        """Return the numbers of random windows; only of fewer than `size` is any repeated."""
+        return np.resize(np.random.default_rng(seed).permutation(self.begin.size), size)
+
+    def sequences(self, rows: Int[np.ndarray, " some"]) -> Int[np.ndarray, "some length"]:
+        """Return the tokens of these windows."""
+        return self.tokens[self.begin[rows][:, None] + np.arange(self.length)]
 
 
 class Shared(eqx.Module):

@@ -97,15 +97,15 @@ def grow(
     cuts.append(np.zeros_like(counts[-1]))
     downs.append(np.full(counts[-1].shape, -1))
     depths = np.repeat(np.arange(len(counts)), [*map(len, counts)])
-    return Tree(*map(np.concatenate, (counts, cuts, downs, parents, oldest)), depths)
+    parts = (np.concatenate(each) for each in (counts, cuts, downs, parents, oldest))
+    return Tree(*parts, depth=depths)
 
 
 def _tally(
     row: Int[np.ndarray, " some"], token: Int[np.ndarray, " some"], rows: int, vocab: int
 ) -> Float[np.ndarray, "rows vocab"]:
-    return (
-        np.bincount(row * vocab + token, minlength=rows * vocab).reshape(rows, vocab).astype(float)
-    )
+    found = np.bincount(row * vocab + token, minlength=rows * vocab)
+    return found.reshape(rows, vocab).astype(float)
 
 
 def automaton(tree: Tree) -> Int[np.ndarray, "nodes vocab"]:

@@ -183,7 +183,7 @@ class OwnSequences(AbstractGenerator):
     def held_out(self, length: int) -> HeldOut:
         _, held = _parts(self.understood)
         begin, blocks = held.windows(length)
-        return HeldOut(self.understood.tokens[begin[:, None] + np.arange(length)], blocks)
+        return HeldOut(self.understood.tokens, begin, blocks, length)
 
     def findings(self, length: int) -> Iterator[Finding]:
         if problems := self.understood.problems:

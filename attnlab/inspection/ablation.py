@@ -75,15 +75,19 @@ class Ablation(NamedTuple):
         return self.kind, self.layer, self.head
 
 
-def replacements(*, has_earlier: bool, is_task: bool = False) -> tuple[str, ...]:
+def replacements(
+    *, has_earlier: bool, is_task: bool = False, has_law: bool = True
+) -> tuple[str, ...]:
     """Return the names of the patterns that may replace a head's, in the order of `ablations`.
 
     `removed` sets the head's output to 0, `uniform` is equal attention to all unmasked keys, and
     `mean` its mean pattern over the test sequences. `truth` is in proportion to the true
-    dependence; a task has `alignment` instead, its true alignment. `frozen` is the mean pattern of
+    dependence; a task has `alignment` instead, its true alignment, and a process without a law has
+    neither. `frozen` is the mean pattern of
     an earlier model.
     """
     known = (REMOVED, UNIFORM, MEAN, ALIGNMENT if is_task else TRUTH)
+    known = known if has_law else known[:-1]
     return (*known, FROZEN) if has_earlier else known
 
 
@@ -127,14 +131,12 @@ def ablations(
 ) -> Iterator[tuple[Ablation, ...]]:
     """Apply each of `replacements` to every head in turn; yield all results so far after each.
 
-    `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
-    pattern is over test sequences. `earlier` is the model at an earlier training step: its mean
+    `truth` is the true dependence by query and key, such as `Dependence.replacement`, or None; the
+    mean pattern is over test sequences. `earlier` is the model at an earlier step: its mean
     patterns are the replacement `frozen`, which is otherwise left out. `loss_mask` is a mask of the
     tested tokens, by default the final ones. A `task` tests the tokens of its target; its true
     alignment, which differs for every sequence, replaces `truth` for heads that `can_align`.
     """
-    if task is None and truth is None:
-        raise ValueError("`truth` is None, and there is no `task`. Give one of them.")
     trace = mean_trace(model, test[:_SEQUENCES, :-1])
     before_it = None if earlier is None else mean_trace(earlier, test[:_SEQUENCES, :-1])
     sequences, found = jnp.asarray(test), []
@@ -143,9 +145,9 @@ def ablations(
     for place, head in heads_of(trace):
         attention = trace.attention[place]
         patterns = _patterns(attention, head)
-        if task is None:
+        if truth is not None:
             patterns[TRUTH] = in_proportion(jnp.asarray(attention.mask), jnp.asarray(truth))
-        elif can_align(attention):
+        elif task is not None and can_align(attention):
             patterns[ALIGNMENT] = TrueAlignment(task, jnp.asarray(attention.mask))
         if before_it is not None:
             patterns[FROZEN] = jnp.asarray(before_it.attention[place].pattern[head])

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError
@@ -121,7 +121,8 @@ def loss_at_length(
         experiment: The experiment that the model was trained with.
         model: The trained model.
         test: Test sequences of the run, which are used at the trained length. Sequences of another
-            length are drawn from the process at that length.
+            length are drawn from the process at that length. Those of own sequences are held-out
+            windows.
         length: Number of visible tokens, up to four times the trained length, by default the
             trained length.
 
@@ -136,6 +137,10 @@ def loss_at_length(
     if length != experiment.length:
         key = jr.fold_in(key_of(experiment.seed), _DRAW)
         sequences = np.asarray(sample(process, key=key, size=size, length=length + 1))
+    blocks = None
+    if (held := process.held_out(length + 1)) is not None:
+        rows = held.random(min(size, held.begin.size), experiment.seed)
+        sequences, blocks = held.sequences(rows), held.blocks[rows]
     examples = as_examples(jnp.asarray(sequences), loss_mask_of(process, sequences))
     losses, _ = losses_of_tokens(model, examples)
     counted = np.asarray(examples.loss_mask)[:, 1:]
@@ -144,7 +149,11 @@ def loss_at_length(
     later = counted & (np.arange(1, length + 1) > experiment.length)
     chosen = later if later.any() else counted
     some = chosen.any(axis=1)
-    if (loss := loss_of_positions(losses, counted)) is None:
+
+    def of_block(rows: Bool[np.ndarray, " size"]) -> Int[np.ndarray, " rows"] | None:
+        return None if blocks is None else blocks[rows]
+
+    if (loss := loss_of_positions(losses, counted, blocks)) is None:
         problem = "the model's loss at this length is not a finite number"
         raise OptionError("length", length, problem, "Choose a smaller length")
     best = optimum(process, length, FEW_BELIEFS).by_position
@@ -153,6 +162,9 @@ def loss_at_length(
         len(sequences),
         loss,
         tuple(best[position] for position in loss.positions),
-        mean_and_error(excess[some].mean(axis=1, where=chosen[some])),
-        tuple(mean_and_error(excess[counted[:, t - 1], t - 1]) for t in loss.positions),
+        mean_and_error(excess[some].mean(axis=1, where=chosen[some]), of_block(some)),
+        tuple(
+            mean_and_error(excess[counted[:, t - 1], t - 1], of_block(counted[:, t - 1]))
+            for t in loss.positions
+        ),
     )

@@ -189,7 +189,7 @@ class Quality(NamedTuple):
     """Confusion and calibration on test sequences, and the model against the true distribution.
 
     `by_position` are the results for every trained token, or None if only the final token was
-    trained. `transitions` and `test` are None until they are computed.
+    trained. `transitions` and `test` are None until they are computed, and without a law.
     """
 
     counts: Int[np.ndarray, "observed predicted"]
@@ -215,6 +215,8 @@ def quality(
         test=None,
     )
     yield found
+    if not experiment.generator.has_law:
+        return
     true = predictives(experiment.generator, visible)[:, -1]
     yield found._replace(
         transitions=transitions(visible[:, -1], true, probs),

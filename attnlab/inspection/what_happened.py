@@ -50,14 +50,15 @@ class WhatHappened(NamedTuple):
     `passed` are the baselines that the run beats by two standard errors, the easiest first.
     `against_guess` compares the loss with a uniform guess: "better", "worse", or "like it" within
     two errors. `against_others` compares it with the easiest other baseline. If `too_small`, the
-    test can distinguish the loss neither from that baseline nor from the floor. `learned` is the
-    share of what can be learned, and `linear` the share that the best linear predictor learns; None
-    if nothing can be learned. `at_floor` is the result of `is_at_floor`, and `below_floor` whether the loss is
-    measurably lower, which only a reference predictor allows. `problem` is `DIVERGES`, `OVERFITS`,
-    `STILL_FALLING` or "". `informative` are the positions that the prediction truly
-    depends on, from 1. `attended` is the share of attention on these positions, in the row that
-    predicts, averaged over the heads of one layer; uniform attention would have the share `even`
-    there. `best_heads` are, for each of these positions, the head that gives it the largest share,
+    test can distinguish the loss neither from that baseline nor from the floor. `learned` is
+    the share of what can be learned, and `linear` the share that the best linear predictor
+    learns; None if nothing can be learned. `at_floor` is the result of `is_at_floor`, and
+    `below_floor` whether the loss is measurably lower, which only a reference predictor allows.
+    `problem` is `DIVERGES`, `OVERFITS`, `STILL_FALLING` or "". `informative` are the positions
+    that the prediction truly depends on, from 1. `attended` is the share of attention on these
+    positions, in the row that predicts, averaged over the heads of one layer; uniform attention
+    would have the share `even` there. `best_heads` are, for each of these positions, the head
+    that gives it the largest share,
     from 1, and that share. `attended` and `best_heads` are None without attention, and if every
     position is informative. `layer` is the number of that layer, from 1, or None if there is only
     one.

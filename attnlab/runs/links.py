@@ -6,9 +6,11 @@ have a folder of lessons: files that contain a link each, whose names are short 
 """
 
 import dataclasses
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -52,6 +54,8 @@ _TITLE, _TEXT, _HIDDEN, _SHOWN, _HINTS, _TYPE = "title", "text", "hide", "show",
 _ALL = "all"
 # The only values of `hints` and `type`.
 _NO_HINTS, _LARGE_TYPE = "off", "large"
+# A longer text of the user is left out of links.
+MOST_LINKED_TEXT = 1_000
 # More than the longest table of probabilities.
 _MOST_CHARACTERS = 10_000
 # The oldest classes: their keys are the plain names of options, as in existing links.
@@ -146,7 +150,7 @@ def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, 
     >>> query["v"], query["seed"], "steps" in query
     ('2', '3', False)
     """
-    texts = {key: _to_text(value) for key, value in control_values(experiment).items()}
+    texts = {key: linked_text(_to_text(value)) for key, value in control_values(experiment).items()}
     left_out = {key: _default_text(key, field) for key, field in controls(experiment).items()}
     query = {_VERSION: LINK_VERSION} | {
         key: text for key, text in texts.items() if text != left_out[key]
@@ -163,6 +167,35 @@ def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, 
         }
         query |= {key: text for key, text in words.items() if text}
     return query
+
+
+def is_long(text: str) -> bool:
+    """Return whether a text of the user is too long for a link or a script."""
+    return len(text) > MOST_LINKED_TEXT
+
+
+def linked_text(text: str) -> str:
+    """Return a text as it is in a link or, if it is too long for one, what the link says instead.
+
+    >>> linked_text("abc"), linked_text("abc" * 1000)
+    ('abc', 'text of 3,000 characters, 12f4f87c')
+    """
+    if not is_long(text):
+        return text
+    # The digits recognise the text in a session that still has it.
+    digits = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+    return f"text of {len(text):,} characters, {digits}"
+
+
+def left_out_of_link(experiment: Experiment) -> str:
+    """Return what a link to an experiment does not have, in one sentence, or ""."""
+    values = control_values(experiment).values()
+    if any(isinstance(value, str) and is_long(value) for value in values):
+        return (
+            f"The link leaves out your sequences, which are longer than {MOST_LINKED_TEXT:,} "
+            "characters. Paste them again after opening it, or send a run file, which has them."
+        )
+    return ""
 
 
 def _default_text(key: str, field: Field) -> str | None:
@@ -190,8 +223,8 @@ def _no_settings(query: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(key for key in query if key not in settings)
 
 
-def from_query(query: Mapping[str, str]) -> Link:
-    """Return the contents of a link.
+def from_query(query: Mapping[str, str], known: Mapping[str, Any] = MappingProxyType({})) -> Link:
+    """Return the contents of a link; `known` are long texts that it may leave out, by key.
 
     Raises no error: each rejected value becomes the current default, and adds a notice.
 
@@ -211,7 +244,7 @@ def from_query(query: Mapping[str, str]) -> Link:
         notice = f"A link has at most {_MOST_CHARACTERS:,} characters; this one has more."
     if notice:
         return Link(Experiment(), Lesson(), (notice,), _no_settings(query))
-    reader = _Reader(query)
+    reader = _Reader(query, known)
     experiment = build(Experiment, reader.value_of, reader.make)
     lesson = reader.lesson(experiment)
     unknown = tuple(key for key in query if key not in reader.known)
@@ -221,8 +254,8 @@ def from_query(query: Mapping[str, str]) -> Link:
 class _Reader:
     """Reads a query string: `known` are the keys read so far."""
 
-    def __init__(self, query: Mapping[str, str]):
-        self._query = query
+    def __init__(self, query: Mapping[str, str], texts: Mapping[str, Any]):
+        self._query, self._texts = query, texts
         self.known = {_VERSION}
         self.notices: list[str] = []
 
@@ -233,6 +266,14 @@ class _Reader:
             return type(default)
         self.known.add(key)
         text = self._query.get(key, CHANGED_DEFAULTS.get(key))
+        if spec.long_text and text is not None and _LEFT_OUT.fullmatch(text):
+            if isinstance(full := self._texts.get(key), str) and linked_text(full) == text:
+                return full
+            self.notices.append(
+                f"The link does not contain its `{name}` ({text}); a sample is shown instead. "
+                "Paste or upload the sequences, or open the run file."
+            )
+            return default
         if text is not None:
             try:
                 if spec.registry is None:
@@ -319,6 +360,7 @@ def _at_default(part: Any, refused: str) -> Any:
     return type(part)() if alone == part else alone
 
 
+_LEFT_OUT = re.compile(r"text of [\d,]+ characters, [0-9a-f]{8}")
 _SUFFIX = ".txt"
 # No dots and no slashes, so that a name never leads out of the folder.
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from attnlab.generators import OwnSequences
+from attnlab.runs.links import is_long
 from attnlab.training.changes import Change, before_changes
 from attnlab.training.experiment import Experiment
 
 _WIDTH = 88
 _INDENT = "    "
+# The file from which a script reads a long text of the user.
+OWN_TEXT = "sequences.txt"
 
 _RUN = """\
 setup = prepare(experiment)
@@ -28,7 +32,8 @@ def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
 
     The script contains only options that differ from the defaults. Its `experiment` equals the
     given one or, with `changes`, the one before the changes, which the script repeats. It prints
-    the step, accuracy and loss with their standard errors, with the digits that the app shows.
+    the step, accuracy and loss with their standard errors, with the digits that the app shows. A
+    long text of the user is read from a file beside the script.
 
     >>> "experiment = Experiment(seed=7)" in to_script(Experiment(seed=7)).splitlines()
     True
@@ -52,6 +57,11 @@ def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
     return f"{_heading(experiment)}\n{''.join(lines)}\n{made}{run}"
 
 
+def made_by(value: Any) -> str:
+    """Return a Python expression that makes a configuration, as in a script."""
+    return _expression(value, 0, "", {})
+
+
 def _heading(experiment: Experiment) -> str:
     what = f'"""`{experiment.model.name}` on `{experiment.generator.name}`, seed {experiment.seed}.'
     try:
@@ -59,11 +69,14 @@ def _heading(experiment: Experiment) -> str:
     # A copy that runs from its own folder need not be installed.
     except PackageNotFoundError:
         author = "attnlab"
+    reads = ""
+    if isinstance(own := experiment.generator, OwnSequences) and is_long(own.text):
+        reads = f"Save your sequences beside it as {OWN_TEXT}.\n"
     return (
         f"{what}\n\n"
         f"Written by {author}. It runs in any folder with the Python of the environment that\n"
         f"attnlab's README makes, and needs nothing else. Options that are not named have their\n"
-        f'defaults.\n"""\n'
+        f'defaults.\n{reads}"""\n'
     )
 
 
@@ -78,6 +91,9 @@ def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str
             if getattr(value, field.name) != field.default
         ]
         opening, closing = f"{kind.__name__}(", ")"
+        if isinstance(value, OwnSequences) and is_long(value.text):
+            parts = [("", OWN_TEXT), *(part for part in parts if part[0] != "text=")]
+            opening = f"{kind.__name__}.from_file("
     elif isinstance(value, tuple):
         parts = [("", part) for part in value]
         opening, closing = "(", ",)" if len(value) == 1 else ")"

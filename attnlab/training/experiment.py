@@ -47,7 +47,8 @@ _MOST_DRAWS = 200
 class Experiment(Options):
     """A generator, the number of visible tokens, a model, its training, and a seed.
 
-    If the generator has an `own_length`, as a task has, `length` is set to it. Raises
+    If the generator has an `own_length`, as a task has, `length` is set to it. With own sequences,
+    the test set has at most as many sequences as there are held-out windows. Raises
     `OptionError`, which names the option, for any option out of its bounds, a length too short for
     the generator, a loss or readout that the model family does not have, a family that reads a
     source without a task, a task with too few different sources, and `scheduled_sampling` without a
@@ -87,10 +88,13 @@ class Experiment(Options):
             if value not in offered:
                 problem = f"the model '{self.model.name}' does not have it"
                 raise OptionError(name, value, problem, choose_one_of(offered, value))
-        if not self.generator.has_law and self.training.split != "independent":
-            problem = (
-                f"the process '{self.generator.name}' always has held-out blocks for its tests"
-            )
+        if (held := self.generator.held_out(self.length + 1)) is not None:
+            # No sequence is tested twice.
+            test_size = min(self.training.test_size, len(held.blocks))
+            training = dataclasses.replace(self.training, test_size=test_size)
+            object.__setattr__(self, "training", training)
+        if held is not None and self.training.split != "independent":
+            problem = f"the process '{self.generator.name}' always tests on held-out blocks"
             raise OptionError("split", self.training.split, problem, "Choose 'independent'")
         has_prompt = self.generator.prompt_length() > 0
         if self.model.reads_source and not has_prompt:
@@ -269,9 +273,9 @@ def draw_data(experiment: Experiment) -> Drawn:
     # Sliced in NumPy, since JAX would compile a program for every part.
     drawn = Drawn(rows[:PROBES], *np.split(rows[extra:], (training.test_size,)))
     if (held := generator.held_out(experiment.length + 1)) is not None:
-        rows = _of_windows(len(held.blocks), extra + training.test_size, experiment.seed)
-        windows, tested = held.tokens[rows], rows[extra:]
-        return Drawn(windows[:PROBES], windows[extra:], drawn.train_set, held.blocks[tested])
+        rows = held.random(extra + training.test_size, experiment.seed)
+        windows, blocks = held.sequences(rows), held.blocks[rows[extra:]]
+        return Drawn(windows[:PROBES], windows[extra:], drawn.train_set, blocks)
     # All sources of a task already differ.
     if training.split != "held out" or generator.sources() is not None:
         return drawn
@@ -285,12 +289,6 @@ def draw_data(experiment: Experiment) -> Drawn:
         if len(test) >= training.test_size and len(train_set) >= train_size:
             return Drawn(drawn.probes, test[: training.test_size], train_set[:train_size])
     raise _too_few("held out", "a larger `length`")
-
-
-def _of_windows(windows: int, size: int, seed: int) -> Int[np.ndarray, " size"]:
-    """Return the numbers of random windows; if there are too few, each is used again."""
-    shuffled = np.random.default_rng(seed).permutation(windows)
-    return np.resize(shuffled, size)
 
 
 def _too_few(split: str, remedy: str) -> OptionError:

@@ -111,6 +111,8 @@ def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
 
 def sampling_text(rows: Sequence[Row], figure: str) -> str:
     """Return how far runs are beyond the best possible, or "" if none is."""
+    # A reference predictor may be beaten.
+    rows = [row for row in rows if row.experiment.generator.has_law]
     found = [errors for row in rows for errors in beyond_best(row, figure)]
     if (most := max(found, default=0.0)) <= 0:
         return ""
@@ -199,6 +201,7 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
 _MOST, _AT_FIRST, _HEIGHT = 7, 5, 360
 _CHOSEN = "compare_curves"
 _MEASURES = {"loss": "loss", "gap": "loss − floor", "accuracy": "accuracy"}
+_OF_REFERENCE = {**_MEASURES, "gap": "loss − best reference"}
 
 
 def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
@@ -206,13 +209,15 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
     drawable = {label: row for label, row in zip(labels, rows, strict=True) if row.finished}
     if not drawable:
         return
+    has_law = any(row.experiment.generator.has_law for row in drawable.values())
+    measures = _MEASURES if has_law else _OF_REFERENCE
     # Drop settings of an earlier comparison.
     chosen = [label for label in st.session_state.get(_CHOSEN, ()) if label in labels]
     st.session_state[_CHOSEN] = chosen or list(labels[:_AT_FIRST])
     st.header("Learning curves", anchor=False, divider="gray")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.segmented_control(
-            "measure", list(_MEASURES), format_func=lambda name: str(_MEASURES.get(name, name)),
+            "measure", list(measures), format_func=lambda name: str(measures.get(name, name)),
             default="loss", required=True, key="compare_measure", persist_state="session",
         )  # fmt: skip
         log_steps = st.toggle("log steps", True, key="compare_log_steps", persist_state="session")
@@ -243,11 +248,12 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
                 log_values=log_values,
                 height=_HEIGHT,
             ),
-            name=f"{_MEASURES[measure].capitalize()} during training",
-            alt=f"The {_MEASURES[measure]} during training, {len(shown)} settings. Mean loss at "
+            name=f"{measures[measure].capitalize()} during training",
+            alt=f"The {measures[measure]} during training, {len(shown)} settings. Mean loss at "
             f"the end, in nats: {', '.join(last)}.",
         )
     st.caption(
         f"Thick lines are means over seeds; bands are the {OF_SEEDS}, for three or more seeds. "
-        "Grey dashes are the best possible result and a uniform guess, if all settings share them."
+        f"Grey dashes are the {'best possible result' if has_law else 'best reference'} and a "
+        "uniform guess, if all settings share them."
     )

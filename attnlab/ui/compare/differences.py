@@ -13,6 +13,7 @@ from attnlab.comparisons.uncertainty import OF_SEEDS, caution_text, interval_tex
 from attnlab.comparisons.verdict import lower_is_better, tests_of
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
+from attnlab.generators import NO_LAW
 from attnlab.inspection import measure_label
 from attnlab.training.limits import reachable_by
 from attnlab.ui.compare.choice import draw_menu
@@ -91,7 +92,14 @@ _NOT_KNOWN = "included in the sum"
 @panel("Where the remaining loss comes from", key="compare_gaps", icon="splitscreen")
 def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
     """Draw the parts of each setting's loss above the floor, in a panel, since this is slow."""
-    finished = [(row, label) for row, label in zip(rows, labels, strict=True) if row.finished]
+    finished = [
+        (row, label)
+        for row, label in zip(rows, labels, strict=True)
+        if row.finished and row.experiment.generator.has_law
+    ]
+    if not finished:
+        st.caption(f"{NO_LAW}.")
+        return
     experiments = [row.setting.experiment for row, _ in finished]
 
     if left := sum(not is_known(reachable_by, each) for each in experiments):

@@ -19,6 +19,7 @@ from attnlab.comparisons.uncertainty import (
     unseen_text,
 )
 from attnlab.configuration.options import present
+from attnlab.generators.display import OF_LAW
 from attnlab.inspection import measure_label, measure_of
 from attnlab.lessons.examples import Example
 from attnlab.live.jobs import Job
@@ -113,14 +114,16 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
 def _cells(row: Row, names: Sequence[str], metrics: Sequence[str], wanted: int) -> dict[str, str]:
     options, known, reached = dict(row.setting.options), row.references, row.to_target
     each = figures_of(row, _each_figure([row])[0]).values()
+    experiment = row.setting.experiment
+    words = OF_LAW if experiment is None else experiment.generator.best_words
     cells = {option_label(name): options.get(name, "–") for name in names}
     return cells | {
         "n": f"{len(row.finished)} of {wanted}" if row.setting.experiment else "–",
         "accuracy": interval_text(row.accuracy),
         _EXACT: interval_text(row.exact_match),
-        "ceiling": known_text(known and known.best, "accuracy"),
+        words.ceiling: known_text(known and known.best, "accuracy"),
         "loss (nats)": interval_text(row.nll),
-        "floor": known_text(known and known.best, "nll"),
+        words.floor: known_text(known and known.best, "nll"),
         "learned": share_text(row.learned),
         **{measure_label(name): interval_text(row.metrics.get(name)) for name in metrics},
         _REACHED: reached_text(row.reached),

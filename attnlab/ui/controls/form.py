@@ -33,6 +33,7 @@ from attnlab.ui.controls.form_state import (
     read_part,
 )
 from attnlab.ui.controls.lesson_controls import open_lesson
+from attnlab.ui.controls.own_text import draw_own_text, draw_understood
 from attnlab.ui.core.display import KNOWN_PAGE
 from attnlab.ui.core.outside import as_text, draw_error
 
@@ -58,6 +59,8 @@ def draw_form() -> Experiment | OptionError:
             for place, (owner, name) in zip(places, shown, strict=False):
                 with place:
                     _draw_control(owner, name, unit=False)
+            if shown and shown == _of_own_text()[-1:]:
+                draw_understood()
     with rest:
         _draw_rest()
     return read_form()
@@ -93,12 +96,19 @@ def _first_rows() -> list[list[tuple[type, str]]]:
     model = chosen_part(Experiment, "model")
     rows = (
         [(Experiment, "generator")],
+        *([option] for option in _of_own_text()),
         [_size_control(), (Experiment, "seed")],
         [(Experiment, "model")],
         [(model, "heads"), (model, "d_attn")],
         [(model, "position")],
     )
     return [[(owner, name) for owner, name in row if name in options_of(owner)] for row in rows]
+
+
+def _of_own_text() -> list[tuple[type, str]]:
+    """Return class and name of the options of a process that is a text of the user."""
+    process = chosen_part(Experiment, "generator")
+    return [(process, name) for name in options_of(process)] if not process.has_law else []
 
 
 def _size_control() -> tuple[type, str]:
@@ -163,6 +173,8 @@ def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | Optio
         controls.append(_size_control())
     for owner, name in controls:
         _draw_control(owner, name)
+    if not kind.has_law:
+        draw_understood()
     values: dict[str, Any] | OptionError
     try:
         values = {name: read_option(kind, name) for name in names}
@@ -227,6 +239,8 @@ def _draw_control(owner: type, name: str, *, unit: bool = True) -> bool:
 def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, Any]) -> None:
     if choices := spec.registry or spec.choices:
         st.selectbox(label, list(choices), **common)
+    elif spec.long_text:
+        draw_own_text(label, dict(common))
     elif isinstance(default, tuple) and isinstance(default[0], tuple):
         rows = f"{label}, one row per line"
         st.text_area(rows, height="content", max_chars=MOST_TYPED, **common)

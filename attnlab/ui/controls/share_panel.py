@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
-from attnlab.runs.links import Lesson, lesson_names, to_query
+from attnlab.runs.links import Lesson, left_out_of_link, lesson_names, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.address import LESSON
 from attnlab.ui.controls.lesson_controls import build_lesson, open_lesson
@@ -29,6 +29,8 @@ def draw_link_panel(form: Experiment | OptionError) -> None:
         st.info("These settings cannot run, so they have no link.", icon=":material/link_off:")
         return
     st.markdown("This link opens these settings with this seed.")
+    if missing := left_out_of_link(form):
+        st.info(missing, icon=":material/link_off:")
     draw_address(to_query(form))
     st.markdown(
         "**Lesson.** Write the exercise and choose which controls students see. The link "

@@ -184,7 +184,7 @@ def known_losses(experiment: Experiment, baselines: Sequence[str]) -> dict[str, 
             known[baseline.name] = baseline.best
     best = figure(optimum, experiment.generator, experiment.length)
     if best is not None:
-        known["floor"] = best.final
+        known[experiment.generator.best_words.floor] = best.final
     return {n if each.exact else f"{n} (estimated)": each for n, each in known.items()}
 
 

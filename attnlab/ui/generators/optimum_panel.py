@@ -21,6 +21,8 @@ from attnlab.charts import (
 from attnlab.configuration.number_text import show_estimate, show_positions
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
+from attnlab.generators.context_tree import CTW, MATCH
+from attnlab.generators.display import OF_REFERENCE
 from attnlab.live.jobs import JobState
 from attnlab.optimum import Baseline, Best, Dependence, Optimum, entropy_rate, informative_positions
 from attnlab.ui.core.display import draw_metric
@@ -42,6 +44,9 @@ _KNOWS = {
     "any output": "which tokens are outputs",
     "any value": "which tokens are values",
     "optimal": "all visible {word}s, and the process itself",
+    CTW: "contexts of all lengths, weighted by how well they predict in training",
+    MATCH: "what followed the longest match in training, backed off to shorter ones",
+    OF_REFERENCE.floor: "the one above with the lowest loss in training blocks set aside",
 }
 
 
@@ -50,7 +55,7 @@ def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | 
     plan = (generator, length)
     if (job := job_of(_WORK)) and job.of != plan:
         forget_job(_WORK)
-    if best is None or best.exact:
+    if best is None or best.exact or not generator.has_law:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         draw_job_buttons(
@@ -72,26 +77,31 @@ def _draw_state(state: JobState | None) -> None:
         st.caption("There are too many belief states to enumerate, so the values remain estimates.")
 
 
-def draw_optimum(best: Optimum | None, vocab: int, word: str) -> None:
+def draw_optimum(best: Optimum | None, process: AbstractGenerator) -> None:
     """Draw floor and ceiling of the final position and, as curves, of each position.
 
-    Here and below `word` is the process's noun for a position.
+    Below `word` is the process's noun for a position.
     """
     if best is None:
         draw_gap()
         return
+    vocab, word, words = process.vocabulary.size, process.position_word, process.best_words
     final, days = best.final, np.arange(1, len(best.by_position) + 1)
     how = "computed exactly" if final.exact else "estimated, ± one standard error"
     with st.container(horizontal=True, gap="medium", key="optimum"):
         draw_metric(
-            "ceiling",
+            words.ceiling,
             _accuracy(final),
-            f"The highest possible accuracy for {word} {days[-1]} (Bayes accuracy). It is {how}.",
+            f"The highest possible accuracy for {word} {days[-1]} (Bayes accuracy). It is {how}."
+            if process.has_law
+            else f"On the held-out blocks, for {word} {days[-1]}. It is {how} over blocks.",
         )
         draw_metric(
-            "floor (nats)",
+            f"{words.floor} (nats)",
             _nll(final),
-            f"The lowest possible mean of −log p({word} {days[-1]}) (Bayes loss). It is {how}.",
+            f"The lowest possible mean of −log p({word} {days[-1]}) (Bayes loss). It is {how}."
+            if process.has_law
+            else f"Its mean of −log p({word} {days[-1]}) on the held-out blocks. It is {how}.",
         )
         draw_metric("values", "exact" if final.exact else "estimated")
     ceilings = [(each.accuracy, each.accuracy_stderr) for each in best.by_position]
@@ -99,8 +109,13 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str) -> None:
     for column, (title, found, domain, uniform) in zip(
         st.columns(2, gap="medium"),
         (
-            ("ceiling (accuracy)", ceilings, (0, 1), 1 / vocab),
-            ("floor (nats)", floors, (0, 1.15 * top), top),
+            (
+                f"{words.floor if not process.has_law else words.ceiling} (accuracy)",
+                ceilings,
+                (0, 1),
+                1 / vocab,
+            ),
+            (f"{words.floor} (nats)", floors, (0, 1.15 * top), top),
         ),
         strict=True,
     ):
@@ -113,9 +128,16 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str) -> None:
                 domain=domain,
                 reference=("a uniform guess", uniform),
                 below=found is ceilings,
+                hue=HUES.truth if process.has_law else HUES.reference,
                 alt=f"{title} of each {word}: {values[0]:.3f} on {word} 1, {values[-1]:.3f} on "
                 f"{word} {days[-1]}.",
             )
+    if not process.has_law:
+        st.caption(
+            "The best reference predictor is fitted to the training blocks. A model may beat it. "
+            f"Each {word} is predicted from the {word}s before it."
+        )
+        return
     st.caption(
         f"No model can have a higher expected accuracy than the {link_to('ceiling')}, or a lower "
         f"expected loss than the {link_to('floor')}. Each {word} is predicted from the "
@@ -145,6 +167,7 @@ def draw_known_curve(
     reference: tuple[str, float],
     below: bool,
     alt: str,
+    hue: str = HUES.truth,
 ) -> None:
     """Draw a known quantity as a grey line, with a band of ± one standard error.
 
@@ -156,7 +179,7 @@ def draw_known_curve(
         level_table({level: value}, table["at"].to_numpy()),
         x=Scale(titles[0], kind="ordinal"),
         y=Scale(titles[1], ".4f", domain=domain),
-        series=(Series("", HUES.truth, dash=(5, 4)),),
+        series=(Series("", hue, dash=(5, 4)),),
         look="band",
         below=below,
         height=260,
@@ -183,6 +206,12 @@ def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str) -> None:
     stopped = any(baseline.best.bounded for baseline in baselines)
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
+    if baselines[-1].name == OF_REFERENCE.floor:
+        st.caption(
+            "Each row is fitted to the training blocks and measured on the held-out blocks, ± one "
+            "standard error over blocks. Models may beat all of them."
+        )
+        return
     counts = any(baseline.name.startswith("in-context") for baseline in baselines)
     st.caption(
         "Each row is the predictor with the lowest expected loss for that information. For linear "

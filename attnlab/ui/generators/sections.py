@@ -18,6 +18,7 @@ SECTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = MappingProxyType(
         "Laws": (usual_report,),
     }
 )
+NEED_LAW = ("What matters", "Laws")
 # Measures of dependence. `{word}` is the process's noun for a position.
 MEASURES = MappingProxyType(
     {"replacement": "change of the prediction", "information": "loss without the {word}"}

@@ -57,8 +57,8 @@ def draw_edits(
         )
         process, truth = experiment.generator, None
         task = process if is_task(process) else None
-        if task is None:
-            truth = known_truth(experiment)[0].replacement
+        if task is None and (known := known_truth(experiment)[0]) is not None:
+            truth = known.replacement
         frozen = None
         with st.container(horizontal=True, vertical_alignment="bottom"):
             if earlier:
@@ -90,7 +90,9 @@ def draw_edits(
             draw_job_buttons(
                 _WORK, "Replace each head", partial(start_job, _WORK, make, of=replaced)
             )
-        ways = replacements(has_earlier=frozen is not None, is_task=task is not None)
+        ways = replacements(
+            has_earlier=frozen is not None, is_task=task is not None, has_law=process.has_law
+        )
         trace = mean_patterns(model, test[:_SEQUENCES, :-1])
         heads = heads_of(trace)
         count = len(heads) * len(ways)
@@ -127,8 +129,8 @@ def _draw(
         f"{size:,} test sequences{which}. Changes of several heads do not add up.",
         help="**Removed**: the head's output is 0. **Uniform**: equal attention to every unmasked "
         f"{process.position_word}. **Mean**: its mean pattern over test sequences. "
-        f"{_ALIGNMENT if is_task(process) else _TRUTH} **Frozen**: its mean pattern at the "
-        "earlier step. One head can make up for another.",
+        f"{_ALIGNMENT if is_task(process) else _TRUTH * process.has_law} **Frozen**: its mean "
+        "pattern at the earlier step. One head can make up for another.",
     )
 
 

@@ -80,12 +80,14 @@ def _draw(state: JobState | None, *, experiment: Experiment) -> None:
     own, found = state.latest
     loss, places = found.loss, np.array(found.loss.positions) + 1
     word, vocab = experiment.generator.position_word, experiment.generator.vocabulary.size
+    best_words = experiment.generator.best_words
+    exact = "exact prediction" if experiment.generator.has_law else best_words.floor
     levels = {
-        "floor": np.array([best.nll for best in found.floor]),
+        best_words.floor: np.array([best.nll for best in found.floor]),
         "uniform guess": float(np.log(vocab)),
     }
     words = (
-        f"{show_measured(*own.excess, most_places=4)} nats above the exact prediction up to "
+        f"{show_measured(*own.excess, most_places=4)} nats above the {exact} up to "
         f"{word} {experiment.length + 1}, {show_measured(*found.excess, most_places=4)} after it"
     )
     with st.container(key="chart_lengths"):
@@ -109,5 +111,9 @@ def _draw(state: JobState | None, *, experiment: Experiment) -> None:
         f"**The model is {words}.** Band: {OVER_TEST_SEQUENCES}. {remark}",
         help=f"{found.sequences:,} sequences of {found.length} visible {word}s. The vertical "
         f"line marks the last {word} predicted in training."
-        + ("" if all(best.exact for best in found.floor) else " The floor is estimated."),
+        + (
+            ""
+            if all(best.exact for best in found.floor)
+            else f" The {best_words.floor} is estimated."
+        ),
     )

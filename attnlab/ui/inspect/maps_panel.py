@@ -19,7 +19,7 @@ from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result, session
-from attnlab.ui.inspect.view import SHARES, View, known_truth, sequence_comparison
+from attnlab.ui.inspect.view import SHARES, View, known_truth, no_truth, sequence_comparison
 from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
 
@@ -59,7 +59,9 @@ def _maps_of(experiment: Experiment, found: Comparison, view: View) -> dict[str,
     length = experiment.length
     past = np.tri(length, dtype=bool)[-len(found.depends) :]
     seen = past if experiment.model.causal else np.ones_like(past)
-    measured = {"depends": (found.depends, seen), "truth": (found.truth, past)}
+    measured = {"depends": (found.depends, seen)}
+    if experiment.generator.has_law:
+        measured["truth"] = (found.truth, past)
     if found.attention:
         attention, pattern = view.of(found.attention)
         measured = {"attends": (pattern, attention.mask), **measured}
@@ -96,7 +98,13 @@ def draw_maps(
             "mean_comparison",
             model,
             size,
-            lambda: compare(experiment, model, test[:size], true.replacement, marginals),
+            lambda: compare(
+                experiment,
+                model,
+                test[:size],
+                no_truth(experiment) if true is None else true.replacement,
+                marginals,
+            ),
         )
     else:
         found = sequence_comparison(experiment, model, tokens, marginals)
@@ -122,8 +130,11 @@ def draw_maps(
         pairs = {
             f"{one} − {other}": (one, other)
             for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
-            if one in maps
+            if one in maps and other in maps
         }
+        if not pairs:
+            st.caption("There is only one map.")
+            return
         chosen = st.selectbox("difference", list(pairs), key="map_difference")
         first, second = pairs[chosen]
         unit = "difference of shares" if view.shares else "difference"
@@ -191,7 +202,7 @@ def _draw_difference(one: Map, other: Map, unit: str, *, name: str, alt: str) ->
     )
 
 
-def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependence) -> None:
+def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependence | None) -> None:
     word, more = experiment.generator.position_word, []
     words = ["How to read it: rows are queries, columns are keys."]
     if (block := charts.block_of(experiment.length)) > 1:
@@ -209,16 +220,19 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
         words.append(
             f"This model has no attention. A {word} that is strong in “depends” but not in “truth” "
             "changes only the model's prediction."
+            if true is not None
+            else "This model has no attention."
         )
     if len(found.depends) == experiment.length and experiment.training.loss == "last":
         words.append("Only the last row was trained (loss `last`).")
     if np.isfinite(found.depends_stderr[-1]).all():
-        source = "is exact"
-        if not true.exact:
-            source = f"is estimated, ± {true.replacement_stderr[-1].max():.3f} at most"
+        source = "" if true is None else "The true dependence is exact."
+        if true is not None and not true.exact:
+            most = true.replacement_stderr[-1].max()
+            source = f"The true dependence is estimated, ± {most:.3f} at most."
         more.append(
             "The model's dependence in the last row has a standard error of at most "
-            f"{found.depends_stderr[-1].max():.3f} (total variation). The true dependence {source}."
+            f"{found.depends_stderr[-1].max():.3f} (total variation). {source}"
         )
     st.caption(" ".join(words), help=" ".join(more) or None)
 

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from attnlab import charts
 from attnlab.configuration.number_text import show_percent, show_positions
+from attnlab.generators import NO_LAW
 from attnlab.inspection import Comparison, final_probs, surprise
 from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.inside import map_name
@@ -26,8 +27,13 @@ _MUCH = 0.1
 _FRAME_HEIGHT, _ROW_HEIGHT, _LEAST_HEIGHT = 104, 32, 220
 
 
-def _draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
+def _draw_account(
+    experiment: Experiment, found: Comparison, true: Dependence | None, view: View
+) -> None:
     """Draw the share of the predicting query's attention on the positions that matter."""
+    if true is None:
+        st.caption(f"{NO_LAW}.")
+        return
     informative = informative_positions(true)
     if not found.attention or not informative.any():
         return
@@ -94,8 +100,10 @@ def draw_final_query(
     _draw_surprise(experiment, model, tokens)
 
 
-def final_rows(found: Comparison, view: View) -> dict[str, Float[np.ndarray, " day"]]:
-    """Return the last row of each map by name, in the view's unit.
+def final_rows(
+    found: Comparison, view: View, *, has_law: bool = True
+) -> dict[str, Float[np.ndarray, " day"]]:
+    """Return the last row of each map by name, in the view's unit; the truth only of a law.
 
     Attention has one row per head of the chosen layer or, with many heads, only the chosen head's.
     """
@@ -109,14 +117,17 @@ def final_rows(found: Comparison, view: View) -> dict[str, Float[np.ndarray, " d
             measured = {f"attends, head {n}": row for n, row in enumerate(heads, 1)}
         else:
             measured[f"attends, head {view.choice.heads[0] + 1}"] = pattern[-1]
-    measured |= {"depends": found.depends[-1], charts.TRUTH: found.truth[-1]}
+    measured["depends"] = found.depends[-1]
+    if has_law:
+        measured[charts.TRUTH] = found.truth[-1]
     return {name: view.values(np.asarray(row, float)[None])[0] for name, row in measured.items()}
 
 
 def _draw_rows(
     experiment: Experiment, found: Comparison, tokens: np.ndarray, view: View, *, at_rest: bool
 ) -> None:
-    rows, word = final_rows(found, view), experiment.generator.position_word
+    rows = final_rows(found, view, has_law=experiment.generator.has_law)
+    word = experiment.generator.position_word
     symbols = experiment.generator.vocabulary.symbols
     name = f"The prediction of the next {word}"
     alt = f"{name}: {', '.join(rows)}, by {word}."
@@ -148,6 +159,9 @@ def _draw_surprise(experiment: Experiment, model: AbstractModel, tokens: np.ndar
         rows = zip(experiment.generator.vocabulary.symbols, learned, strict=True)
         shares = (f"{as_text(symbol)} {probability:.3f}" for symbol, probability in rows)
         st.markdown(" · ".join(shares))
+        return
+    if not experiment.generator.has_law:
+        st.caption("The best reference is fitted to the training blocks. The model may be better.")
         return
     parts = surprise(true, learned)
     with st.container(key="surprise"):

@@ -57,7 +57,7 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
         _draw_predictions(found, vocabulary)
         if found.by_position is not None:
             _draw_by_position(found.by_position, experiment)
-    if found is not None and found.transitions is not None:
+    if found is not None and found.transitions is not None and experiment.generator.has_law:
         st.header("Model and true distribution", anchor=False)
         _draw_transitions(found.transitions, vocabulary)
         _draw_test(present(found.test), int(found.counts.sum()), word)
@@ -109,14 +109,22 @@ def _draw_by_position(found: EvaluationByPosition, experiment: Experiment) -> No
     best = [known.by_position[position] for position in found.positions]
     floors = np.array([each.nll for each in best])
     worst, word = int(np.argmax(found.nll - floors)), experiment.generator.position_word
+    floor = experiment.generator.best_words.floor
+    lowest = "lowest possible loss" if experiment.generator.has_law else floor
     with st.container(key="chart_by_day"):
         draw_chart(
             charts.by_day_chart(
-                found.positions + 1, found.nll, found.nll_stderr, floors, word=word, height=_HEIGHT
+                found.positions + 1,
+                found.nll,
+                found.nll_stderr,
+                floors,
+                word=word,
+                level=floor,
+                height=_HEIGHT,
             ),
-            name=f"Loss and floor by {word}",
-            alt=f"Loss by {word}. Furthest above its floor is {word} {found.positions[worst] + 1}, "
-            f"by {found.nll[worst] - floors[worst]:.3f} nats.",
+            name=f"Loss and {floor} by {word}",
+            alt=f"Loss by {word}. Furthest above its {floor} is {word} "
+            f"{found.positions[worst] + 1}, by {found.nll[worst] - floors[worst]:.3f} nats.",
         )
     mean = show_measured(found.mean.nll, found.mean.nll_stderr)
     least, source = f"{floors.mean():.3f}", "exact"
@@ -125,8 +133,8 @@ def _draw_by_position(found: EvaluationByPosition, experiment: Experiment) -> No
         error = np.mean([each.nll_stderr for each in best])
         least, source = show_measured(float(floors.mean()), float(error)), "estimated"
     st.caption(
-        f"Mean over {word}s: model {mean} nats, lowest possible {least} nats. Points show the "
-        f"model, {OVER_TEST_SEQUENCES}; dashes show the lowest possible loss ({source}).",
+        f"Mean over {word}s: model {mean} nats, {lowest} {least} nats. Points show the "
+        f"model, {OVER_TEST_SEQUENCES}; dashes show the {lowest} ({source}).",
         help=f"With the loss `next` every {word} is predicted from those before it; "
         f"{OF_OTHER_SEEDS}.",
     )

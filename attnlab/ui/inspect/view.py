@@ -23,11 +23,15 @@ Marginals = Float[np.ndarray, "length vocab"]
 SHARES, _MEASURED = "share of the row", "as measured"
 
 
-def known_truth(experiment: Experiment) -> tuple[Dependence, Marginals]:
-    """Return the true dependence and each position's token distribution, or raise `Pending`."""
+def known_truth(experiment: Experiment) -> tuple[Dependence | None, Marginals]:
+    """Return the true dependence and each position's token distribution, or raise `Pending`.
+
+    Without a law there is no true dependence.
+    """
     process, length = experiment.generator, experiment.length
-    true, marginals = (figure(f, process, length) for f in (dependence, token_marginals))
-    if true is None or marginals is None:
+    marginals = figure(token_marginals, process, length)
+    true = figure(dependence, process, length) if process.has_law else None
+    if marginals is None or (true is None and process.has_law):
         raise Pending("Computing the true dependence …")
     return true, marginals
 
@@ -49,11 +53,20 @@ def sequence_comparison(
         f"{key}_truth",
         None,
         (process, days),
-        lambda: true_influence(process, tokens[None], marginals),
+        lambda: (
+            true_influence(process, tokens[None], marginals)
+            if process.has_law
+            else no_truth(experiment)
+        ),
     )
     return kept_result(
         key, model, days, lambda: compare(experiment, model, tokens[None], truth, marginals)
     )
+
+
+def no_truth(experiment: Experiment) -> Float[np.ndarray, "query key"]:
+    """Return the map that stands for the true dependence where none is known; it is not shown."""
+    return np.zeros((experiment.length, experiment.length))
 
 
 def mean_patterns(

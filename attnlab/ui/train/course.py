@@ -9,6 +9,7 @@ import streamlit as st
 
 from attnlab.configuration.options import OptionError
 from attnlab.film import MOST_MEASURED, some
+from attnlab.generators import AbstractGenerator
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
@@ -87,17 +88,21 @@ class Course(Generic[Result]):
 def draw_presets_of_tab() -> None:
     """Offer presets of the chosen tab if it says nothing of the process of the controls."""
     tab = TABS[st.session_state[VIEW]]
-    if _lacks_what_it_shows(tab):
+    process = _process_without(tab)
+    if process is not None:
         draw_preset_choice(
-            f"**The selected process {tab.lacks}.** Choose one of these, or another process at the "
-            "left. The current run stays until you press Start.",
+            f"**The selected process {tab.lacked_by(process)}.** Choose one of these, or another "
+            "process at the left. The current run stays until you press Start.",
             {n: p for n, p in PRESETS.items() if tab.applies(p.experiment.generator)},
         )
 
 
-def _lacks_what_it_shows(tab: Tab) -> bool:
+def _process_without(tab: Tab) -> AbstractGenerator | None:
+    """Return the selected process if it lacks what the tab shows."""
     form = read_form()
-    return not isinstance(form, OptionError) and not tab.applies(form.generator)
+    if isinstance(form, OptionError) or tab.applies(form.generator):
+        return None
+    return form.generator
 
 
 def draw_over_training(
@@ -117,7 +122,7 @@ def draw_over_training(
         missing: Returns the models that are not measured yet.
         seconds: Interval between redraws.
     """
-    if _lacks_what_it_shows(tab):
+    if _process_without(tab) is not None:
         return
 
     def waiting_for() -> tuple[bool, ...]:
@@ -129,10 +134,10 @@ def draw_over_training(
         if has_shipped_film(snapshot):
             # It needs no model, which may take long to build.
             return
-        if not tab.applies(snapshot.experiment.generator):
+        if not tab.applies(process := snapshot.experiment.generator):
             st.caption(
-                f"The current run's process {tab.lacks}. Press **Start** to train on the selected "
-                "process."
+                f"The current run's process {tab.lacked_by(process)}. Press **Start** to train on "
+                "the selected process."
             )
             return
         try:

@@ -33,6 +33,7 @@ from attnlab.ui.core.outside import as_text, draw_warning
 
 # A run diverges if its loss is this many times both the initial loss and a uniform guess's.
 _DIVERGED = 1.5
+_BEATEN = "fitted to the training blocks. A model may beat it"
 # More names of controls would not fit on one line.
 _MOST_NAMED = 3
 
@@ -51,7 +52,12 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
         tested = f"the predicted tokens of {tested}"
     best = figure(optimum, experiment.generator, experiment.length)
     baselines = figure(baselines_of, experiment.generator, experiment.length)
-    word = experiment.generator.position_word
+    word, words = experiment.generator.position_word, experiment.generator.best_words
+    about_best = (
+        f"The accuracy of the best possible prediction from the visible {word}s (Bayes accuracy)."
+        if experiment.generator.has_law
+        else f"Of the reference predictor with the lowest loss, {_BEATEN}."
+    )
     with st.container(horizontal=True, gap="medium", key="figures"):
         draw_metric(
             "test accuracy",
@@ -68,10 +74,9 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
             )
         if best is not None:
             draw_metric(
-                "ceiling",
+                words.ceiling,
                 known_text(best.final, "accuracy"),
-                f"The accuracy of the best possible prediction from the visible {word}s (Bayes "
-                f"accuracy). {_source(best.final)}",
+                f"{about_best} {_source(best.final)}",
             )
         if baselines is not None:
             unigram = next(each.best for each in baselines if each.name == "unigram")
@@ -93,7 +98,9 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
                 "loss at step 0.",
             )
         draw_metric("parameters", f"{snapshot.parameters:,}", "Number of trained parameters.")
-    remark = "" if best is None else above_best_text(test, best.final)
+    remark = ""
+    if best is not None and experiment.generator.has_law:
+        remark = above_best_text(test, best.final)
     st.caption(f"± is one standard error over the test sequences; {OF_OTHER_SEEDS}. {remark}")
     # Predictions that are tested but not trained may have a large loss without any divergence.
     trained = not experiment.tests_more_than_trained
@@ -125,9 +132,12 @@ def draw_prospect(form: Experiment | OptionError, *, is_other: bool, is_started:
             st.caption(":material/hourglass_top: Computing what can be learned …")
             return
         accuracy = known_text(verdict.best, "accuracy") + " (estimated)" * (not verdict.best.exact)
-        best = f"Best possible accuracy {accuracy}"
+        best = "Best possible accuracy"
+        if not form.generator.has_law:
+            best = "Accuracy of the best reference"
+        best = f"{best} {accuracy}"
         if is_other:
-            best = f"New settings: best possible accuracy {accuracy}"
+            best = f"New settings: {best[0].lower()}{best[1:]}"
         # Badges in a caption are too pale to read.
         prospect = "" if is_started else figure(show_prospect, form)
         parts = [f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]"]
@@ -209,10 +219,11 @@ def _draw_sequences(run: LiveRun) -> None:
         how = {"readout": readout, "days": _DAYS, "temperature": temperature}
         learned = generate(model, seen, **how, key=model_key)
         rows.append([_render(process, tokens) for tokens in (seen, truth, learned)])
-    names = (f"visible {word}s", "continued by the process", "continued by the model")
+    by = "the process" if process.has_law else "the best reference"
+    names = (f"visible {word}s", f"continued by {by}", "continued by the model")
     st.markdown(_as_table(names, rows))
     st.caption(
-        f"Samples of the process and of the model at step {int(stored.state.step):,}, each "
+        f"Samples of {by} and of the model at step {int(stored.state.step):,}, each "
         f"continuing the same visible {word}s by {_DAYS}."
     )
     _draw_likeliest(experiment, model, snapshot.probes[0])

@@ -54,11 +54,12 @@ def draw_loss_choice(run: LiveRun, snapshot: Snapshot) -> LossChoice:
         help="Spreads out the first steps, in which most is learned.",
     )
     wanted = st.toggle(
-        "stop within 1 % of the floor",
+        f"stop within 1 % of the {experiment.generator.best_words.floor}",
         key="stop_at_target",
         persist_state="session",
-        help="Pauses the run when its test loss is at most 1 % above that of the true "
-        "probabilities. The target loss is never below 0.01 nats.",
+        help="Pauses the run when its test loss is at most 1 % above that of the "
+        + ("true probabilities." if experiment.generator.has_law else "best reference predictor.")
+        + " The target loss is never below 0.01 nats.",
     )
     test = None if snapshot.latest is None else snapshot.latest.evaluation
     run.stop_at(target_of(experiment, test) if wanted else None)
@@ -72,11 +73,11 @@ def draw_loss_choice(run: LiveRun, snapshot: Snapshot) -> LossChoice:
             selection_mode="multi",
             key="rungs",
             persist_state="session",
-            help=(
-                "Losses of the best predictors with less information. unigram: the distribution of "
-                f"the final {word} alone. order-k: the last k {word}s. linear: the best linear "
-                f"predictor from all {word}s."
-            ),
+            help="Losses of the best predictors with less information. unigram: the distribution "
+            f"of the final {word} alone. order-k: the last k {word}s. linear: the best linear "
+            f"predictor from all {word}s."
+            if experiment.generator.has_law
+            else "Losses of reference predictors on the held-out blocks. Processes lists them.",
         )
     seeds = draw_curve_choice(experiment)
     return LossChoice(logarithmic, chosen, seeds)
@@ -175,9 +176,9 @@ def _alternative(snapshot: Snapshot, past: Sequence[RunSummary]) -> str:
     figures = [f"Test loss {test} nats at step {latest.step:,}."]
     if best is not None:
         floor, estimated = best.final, "" if best.final.exact else " (estimated)"
-        figures.append(
-            f"The floor is {show_estimate(floor.nll, floor.nll_stderr)} nats{estimated}."
-        )
+        name = experiment.generator.best_words.floor
+        nll = show_estimate(floor.nll, floor.nll_stderr)
+        figures.append(f"The {name} is {nll} nats{estimated}.")
     figures += [
         f"Before: {run.name}, {run.tests[-1][1].nll:.3f} nats." for run in past if run.tests
     ]

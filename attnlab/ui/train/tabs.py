@@ -26,6 +26,10 @@ class Tab(NamedTuple):
     applies: Callable[[AbstractGenerator], bool] = lambda process: True
     lacks: str = ""
 
+    def lacked_by(self, process: AbstractGenerator) -> str:
+        """Return what a process lacks, as the end of a sentence about it."""
+        return self.lacks if process.has_law else "has no known law"
+
 
 TABS: Mapping[str, Tab] = MappingProxyType(
     {
