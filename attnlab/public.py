@@ -34,6 +34,7 @@ from attnlab.generators import Markov as Markov
 from attnlab.generators import Mess3 as Mess3
 from attnlab.generators import ModularAddition as ModularAddition
 from attnlab.generators import NDays as NDays
+from attnlab.generators import OwnSequences as OwnSequences
 from attnlab.generators import Parentheses as Parentheses
 from attnlab.generators import ProductChain as ProductChain
 from attnlab.generators import RandomRandomXor as RandomRandomXor

@@ -16,6 +16,7 @@ from attnlab.generators import (
     PROCESSES,
     TASKS,
     AbstractGenerator,
+    check_has_law,
 )
 from attnlab.optimum.conformity import Conformity, ContextTest, conformity
 from attnlab.registering import import_file
@@ -70,6 +71,8 @@ def run_check(parsed: dict[str, Any], progress: CommandProgress) -> int:
         processes = [read_generator(each.name, parsed) for each in added]
     else:
         processes = [read_generator(name, parsed)]
+    for each in processes:
+        check_has_law(each)
     if "samples" in parsed:
         if len(processes) > 1:
             problem, remedy = "it registers several processes", "Name one, with `--module FILE`"

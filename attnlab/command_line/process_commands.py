@@ -13,7 +13,7 @@ from attnlab.command_line.output import print_json
 from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.configuration.records import to_record
-from attnlab.generators import PROCESSES, AbstractGenerator, AbstractHiddenChain, sample
+from attnlab.generators import NO_LAW, PROCESSES, AbstractGenerator, AbstractHiddenChain, sample
 from attnlab.optimum import baselines_of, dependence, entropy_rate, optimum
 from attnlab.optimum.exact_table import exact_table
 from attnlab.runs.option_texts import read_generator
@@ -95,8 +95,6 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     baselines = baselines_of(generator, length)
     rate = entropy_rate(generator) if isinstance(generator, AbstractHiddenChain) else None
     if parsed["json"]:
-        maps = dependence(generator, length)
-        last = {name: each[-1] for name, each in vars(maps).items() if name != "exact"}
         best, by_position = found.final, enumerate(found.by_position, 1)
         report = {
             "generator": to_record(generator),
@@ -107,11 +105,7 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
             "stderr": {"accuracy": best.accuracy_stderr, "nll": best.nll_stderr},
             "per_day": [{"day": day, **dataclasses.asdict(each)} for day, each in by_position],
             "ladder": [{"name": each.name, **dataclasses.asdict(each.best)} for each in baselines],
-            "dependence": {
-                "exact": maps.exact,
-                **last,
-                "by_query": {"replacement": maps.replacement, "information": maps.information},
-            },
+            "dependence": _dependence(generator, length) if generator.has_law else NO_LAW,
         }
         print_json(report if rate is None else report | {"entropy_rate": rate._asdict()})
         return 0
@@ -123,6 +117,13 @@ def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     if rate is not None:
         print(f"entropy rate from {rate.low:.4f} to {rate.high:.4f} nats per token")
     return 0
+
+
+def _dependence(generator: AbstractGenerator, length: int) -> dict[str, Any]:
+    maps = dependence(generator, length)
+    last = {name: each[-1] for name, each in vars(maps).items() if name != "exact"}
+    by_query = {"replacement": maps.replacement, "information": maps.information}
+    return {"exact": maps.exact, **last, "by_query": by_query}
 
 
 def _print_table(generator: AbstractGenerator, length: int) -> None:

@@ -44,7 +44,8 @@ def test_help_on_a_class_says_what_each_of_its_options_means_and_its_values(kind
         spec, default = options_of(kind)[name], default_of(kind, name)
         rest = meaning.removeprefix(" ".join(spec.help.split()))
         assert rest != meaning
-        assert rest.endswith(f"efault {default.name if spec.registry else repr(default)}.")
+        shown = default.name if spec.registry else repr(default)
+        assert rest.endswith(f"efault {'a short sample' if spec.long_text else shown}.")
         values = spec.choices or (() if spec.low is None else spec.bounds)
         assert all(str(value) in rest for value in values)
 
@@ -78,7 +79,7 @@ def test_the_bounds_are_accepted_and_what_lies_outside_is_not(kind, name, as_use
         return
     elif not spec.choices and spec.registry is None:
         check_option(name, spec, "", default)
-        outside[0] = "a" * 10_000
+        outside[0] = "a" * (spec.long_text + 10_000)
     for value in outside:
         with pytest.raises(OptionError, match=f"^`{name}` is "):
             check_option(name, spec, value, default)
