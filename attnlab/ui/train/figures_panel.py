@@ -171,7 +171,7 @@ def _findings(form: Experiment, verdict: Verdict) -> list[tuple[str, str]]:
         )
         found.append(("model", words))
     # Options of the experiment come first where names are equal.
-    parts = (form.training, form.model, form)
+    parts = (form.generator, form.training, form.model, form)
     specs = {name: spec for part in parts for name, spec in options_of(part).items()}
     return [(label_of(option, specs[option], unit=False), text) for option, text in found]
 
