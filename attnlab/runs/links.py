@@ -150,10 +150,13 @@ def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, 
     >>> query["v"], query["seed"], "steps" in query
     ('2', '3', False)
     """
-    texts = {key: linked_text(_to_text(value)) for key, value in control_values(experiment).items()}
-    left_out = {key: _default_text(key, field) for key, field in controls(experiment).items()}
+    texts = {key: _to_text(value) for key, value in control_values(experiment).items()}
+    fields_by_key = controls(experiment)
+    left_out = {key: _default_text(key, field) for key, field in fields_by_key.items()}
     query = {_VERSION: LINK_VERSION} | {
-        key: text for key, text in texts.items() if text != left_out[key]
+        key: linked_text(text) if fields_by_key[key].option.long_text else text
+        for key, text in texts.items()
+        if text != left_out[key]
     }
     if lesson is not None:
         shown = lesson.shown
@@ -178,7 +181,7 @@ def linked_text(text: str) -> str:
     """Return a text as it is in a link or, if it is too long for one, what the link says instead.
 
     >>> linked_text("abc"), linked_text("abc" * 1000)
-    ('abc', 'text of 3,000 characters, 12f4f87c')
+    ('abc', 'text of 3,000 characters, 328de8f1')
     """
     if not is_long(text):
         return text

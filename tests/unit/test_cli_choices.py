@@ -15,7 +15,14 @@ WRONG = "no-such-name"
 # An error that has more names to list gives only the nearest.
 MOST_LISTED, NEAREST = 12, 3
 # Some choices need another one beside them.
-BESIDE = ((), ("--task=cards",), ("--model=transformer",), ("--model=transformer", "--loss=next"))
+BESIDE = (
+    (),
+    ("--task=cards",),
+    ("--model=transformer",),
+    ("--model=transformer", "--loss=next"),
+    # Cells and words of any kind.
+    ("--layout=stream", "--text", "a, b; a\tb c d\n" * 1_500),
+)
 
 pytestmark = pytest.mark.usefixtures("as_users_run")
 
