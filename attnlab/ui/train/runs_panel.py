@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.comparisons.paired import common_seeds, compare_paired
+from attnlab.comparisons.uncertainty import interval_text
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.live.live_run import LiveRun
@@ -31,7 +32,6 @@ from attnlab.ui.core.session_library import (
     return_to,
     shelve_run,
 )
-from attnlab.ui.core.uncertainty import interval_text
 from attnlab.ui.train.loss_panel import TARGET, target_of
 from attnlab.ui.train.repeat import row_over_seeds
 

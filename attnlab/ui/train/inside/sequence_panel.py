@@ -78,7 +78,8 @@ def draw_editable_sequence(snapshot: Snapshot) -> tuple[int, ...]:
     process = snapshot.experiment.generator
     vocabulary, word = process.vocabulary, process.position_word
     with st.container(gap=None):
-        st.caption(f"**Try this.** Click a {word} to change it. Does the model follow the truth?")
+        other = "the truth" if process.has_law else f"the {process.best_words.best}"
+        st.caption(f"**Try this.** Click a {word} to change it. Does the model follow {other}?")
         with st.container(horizontal=True, gap="xxsmall", key="day_editor"):
             chosen = draw_sequence_choice(snapshot, label_visibility="collapsed")
             tokens = edited_sequence(snapshot)
