@@ -198,8 +198,11 @@ def to_png(picture: Mapping[str, Any]) -> bytes:
 
 
 def to_html(picture: Mapping[str, Any]) -> str:
-    """Return a picture as an interactive page that loads nothing."""
-    return vl_convert.vegalite_to_html(dict(picture), bundle=True)
+    """Return a picture as an interactive page that loads nothing, with a menu to export it."""
+    # The other entries of Vega's menu show its source, or send it to a web site.
+    menu = {"export": True, "source": False, "compiled": False, "editor": False}
+    picture = {**picture, "usermeta": {"embedOptions": {"actions": menu}}}
+    return vl_convert.vegalite_to_html(picture, bundle=True)
 
 
 _WRITERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = MappingProxyType(

@@ -81,6 +81,7 @@ def test_a_page_below_a_path_comes_back_with_its_run_after_a_cut(proxied, new_pa
     address, proxy = proxied
     train = TrainPage(new_page())
     train.page.goto(f"{address}{QUICK}&steps=40", wait_until="commit")
+    train.wait_for("idle")
     train.press("start")
     assert train.wait_for("done").steps == 40
     assert proxy.cut() == 1

@@ -115,6 +115,8 @@ def test_a_drawing_is_saved_by_its_suffix(chart, tmp_path):
     page = (tmp_path / "a.html").read_text("utf-8")
     assert "A title" in page
     assert loaded_by(page) == []
+    # Vega's menu would send the chart to a web site.
+    assert '"editor":false' in page.replace(" ", "")
 
 
 @pytest.mark.parametrize("name", ["a.gif", "a", ".png"])
