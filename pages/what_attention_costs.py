@@ -40,10 +40,6 @@ st.markdown(
     "positions and the models `linear` and `mlp` do."
 )
 draw_parameters(settings)
-st.markdown(
-    "**Try this**: compare `mlp` and `gru` at the two ends of the chart. Then choose another "
-    "positional encoding on Train, and see the line of `attention` become flat."
-)
 
 draw_in_code(
     "from attnlab import MODELS, parameters_by_part\n"

@@ -32,10 +32,6 @@ from attnlab.ui.train.training_page import Bench
 
 def draw_in_context(bench: Bench) -> None:
     """Draw the charts; redraw them during training and replays."""
-    st.markdown(
-        "Each sequence has its own rule, which the model can only **infer from the context**. "
-        "Which algorithm does it learn, and which heads implement it?"
-    )
     draw_over_training(bench.run, TABS[ALGORITHM], _draw, missing)
 
 

@@ -29,9 +29,9 @@ from attnlab.ui.train.training_page import Bench
 _LAID, _PLAYED = "table_laid", "table_played"
 # Seconds between two tokens of the animation.
 _SECONDS = 0.7
-_WIDTH, _WRITTEN = 5, "table_written"
-# Of the probes of a run.
-_HANDS = 5
+_WRITTEN = "table_written"
+# Of the beam; and of the probes of a run.
+_WIDTH, _HANDS = 5, 5
 _TRUEST = "best aligned head"
 
 
@@ -115,7 +115,7 @@ def _draw(snapshot: Snapshot) -> None:
         blank = ["\N{NO-BREAK SPACE}"] * task.prompt_length()
         # Of a finished run, only the tests are still to come.
         is_ready = snapshot.latest or snapshot.step == snapshot.experiment.training.steps
-        what = "The trained model is loaded" if is_ready else f"Preparing: {snapshot.message}"
+        what = "The model is ready" if is_ready else f"Now {snapshot.message or 'compiling'}"
         words = f"{what}. Its {task.source_name}s appear here in seconds."
         said.caption(f":material/hourglass_top: {words}")
         with table:
@@ -212,15 +212,14 @@ def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> n
     _, layers, heads, *_ = attention.shape
     if not layers:
         return None
-    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    all_heads = ((layer, head) for layer in range(layers) for head in range(heads))
+    places = {each: f"source L{each[0] + 1} H{each[1] + 1}" for each in all_heads}
     chosen = (0, 0)
     if len(places) > 1:
         chosen = st.selectbox(
             "attention of",
             [_TRUEST, *places],
-            format_func=lambda each: (
-                each if each == _TRUEST else f"source L{each[0] + 1} H{each[1] + 1}"
-            ),
+            format_func=lambda each: places.get(each, each),
             key=f"table_lit_{layers}_{heads}",
             persist_state="session",
             width=180,

@@ -42,7 +42,7 @@ TABS: Mapping[str, Tab] = MappingProxyType(
         ),
         ALGORITHM: Tab(
             "Which algorithm",
-            "How does the model find the rule?",
+            "How does the model find the rule of each sequence?",
             has_references,
             "has the same rule in all sequences",
         ),
