@@ -68,6 +68,8 @@ if len(terms) > 1:
     letters = groupby(terms, key=lambda term: term.name[0].upper())
     text.markdown("\n\n".join(f"**{letter}** {_links(each)}" for letter, each in letters))
 with right.container(key="glossary", gap="xsmall"):
+    if terms:
+        st.header("Terms", anchor=False)
     # The first half beside the second.
     half = -(-len(terms) // 2)
     for column, of in zip(st.columns(2, gap="large"), (terms[:half], terms[half:]), strict=True):

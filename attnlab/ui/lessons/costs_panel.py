@@ -269,7 +269,7 @@ def _draw_measured(
             return
         first, *more = in_words(progress, plan)
         with st.container(key=f"{name}_sentences"):
-            st.markdown(f"#### {first}")
+            st.markdown(f"**{first}**")
         for quantity in in_columns(quantities):
             st.markdown(f"**{quantity.name}**")
             _draw_quantity(quantity, progress)
@@ -306,8 +306,8 @@ def _attention_in_words(progress: CostProgress, _plan: object) -> list[str]:
     plain, chunked = found[PLAIN, longest], found[CHUNKED, longest]
     said = [
         f"At {longest:,} tokens, chunked attention needs "
-        f"**1/{plain.scratch / chunked.scratch:,.0f}** of the memory and takes "
-        f"**{_ratio(chunked.seconds / plain.seconds)}** times as long."
+        f"1/{plain.scratch / chunked.scratch:,.0f} of the memory and takes "
+        f"{_ratio(chunked.seconds / plain.seconds)} times as long."
     ]
     for way in (PLAIN, CHUNKED) if shorter else ():
         half, full = found[way, shorter[-1]], found[way, longest]
@@ -328,7 +328,7 @@ def _generation_in_words(
     numbers = options.layers * options.heads * longest * (options.d_attn + options.width_of_values)
     return [
         f"At {longest:,} tokens, generation with the cache is "
-        f"**{_ratio(found[RECOMPUTED] / found[CACHED])}** times as fast.",
+        f"{_ratio(found[RECOMPUTED] / found[CACHED])} times as fast.",
         f"The cache takes **{numbers * _BYTES / 1e6:,.2f} MB**: layers × heads × length × "
         f"(d_attn + d_value) = {numbers:,} numbers of {_BYTES} bytes.",
     ]

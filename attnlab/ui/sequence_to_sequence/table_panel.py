@@ -219,7 +219,7 @@ def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> n
         chosen = st.selectbox(
             "attention of",
             [_TRUEST, *places],
-            format_func=lambda each: places.get(each, each),
+            format_func=lambda each: places.get(each, _TRUEST),
             key=f"table_lit_{layers}_{heads}",
             persist_state="session",
             width=180,
