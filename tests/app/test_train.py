@@ -7,6 +7,7 @@ from attnlab.configuration.options import options_of
 from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
+from attnlab.result_card import card_of_run
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.controls.form_state import OWN_SETTINGS
@@ -142,3 +143,22 @@ def test_more_keeps_its_place_whatever_stands_above_it(app):
     for model in MODELS:
         app.selectbox(key="model").set_value(model).run()
         assert _place_of(app.sidebar, "more") == place
+
+
+@pytest.mark.slow
+def test_a_finished_run_has_a_card(app):
+    def labels():
+        return [file.label for file in app.get("download_button") if "Card" in file.label]
+
+    for name, value in {"v": "2", "steps": "5", "train_size": "100", "test_size": "100"}.items():
+        app.query_params[name] = value
+    app.session_state["files"] = True
+    app.run()
+    assert labels() == []
+    app.button(key="run_start").click().run()
+    run = app.session_state["session"].run
+    assert run.wait(120.0)
+    app.run()
+    assert not app.exception
+    assert labels() == ["Card, PNG", "Card, SVG", "Card, JSON"]
+    assert card_of_run(run.stored()).settings[0].experiment == run.experiment
