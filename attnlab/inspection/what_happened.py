@@ -73,13 +73,13 @@ class WhatHappened(NamedTuple):
     learned: float | None
     below_linear: bool
     at_floor: bool
-    below_floor: bool
     problem: str
     informative: tuple[int, ...]
     even: float
     attended: float | None
     best_heads: tuple[tuple[int, float], ...] | None
     layer: int | None
+    below_floor: bool = False
 
 
 @fixed_numerics()
