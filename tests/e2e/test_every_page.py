@@ -31,7 +31,7 @@ pytestmark = pytest.mark.e2e
 _LAST = {
     "known_results": "summary:has-text('Run it here')",
     "look_inside": ".st-key-chart_truth",
-    "words": "text=every position predicts its next token",
+    "words": "summary:has-text('Readouts')",
 }
 # Of a row of sections, of which one is drawn.
 _SECTIONS = "[class*=_section] button"

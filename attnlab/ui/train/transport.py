@@ -154,7 +154,7 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
         speed = float(f"{snapshot.steps_per_second:.2g}")
         parts.append(f"{speed:,.0f} steps/s" if speed >= 10 else f"{speed:.2g} steps/s")
         parts.append(f"{show_duration(snapshot.seconds_left)} left")
-    elif snapshot.state == "compiling":
+    elif snapshot.state == "compiling" and (snapshot.message or not is_loaded):
         parts.append(snapshot.message or STATES["compiling"])
     elif snapshot.state == "idle":
         parts.append(STATES["idle"])
