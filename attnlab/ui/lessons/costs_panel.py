@@ -208,7 +208,9 @@ def draw_generation(settings: Settings, text: DeltaGenerator, picture: DeltaGene
     lengths = ["128", "256"] if hosted() else ["128", "256", "512", "1024"]
     with text:
         left, right = st.columns(2)
-        bounds = 1, most, LAYERS, 1
+        # A single layer cannot show what the cache saves.
+        layers = options.layers if options.layers > 1 else min(LAYERS, most)
+        bounds = 1, most, layers, 1
         layers = linked(left.slider, "layers", *bounds, key="cost_layers")
         longest = _draw_longest(right, lengths, "cost_generated")
     options = dataclasses.replace(options, layers=layers)
