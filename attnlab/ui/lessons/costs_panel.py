@@ -209,7 +209,7 @@ def draw_generation(settings: Settings, text: DeltaGenerator, picture: DeltaGene
     with text:
         left, right = st.columns(2)
         # A single layer cannot show what the cache saves.
-        layers = options.layers if options.layers > 1 else min(LAYERS, most)
+        layers = options.layers if options.layers > 1 else LAYERS
         bounds = 1, most, layers, 1
         layers = linked(left.slider, "layers", *bounds, key="cost_layers")
         longest = _draw_longest(right, lengths, "cost_generated")
