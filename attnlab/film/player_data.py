@@ -184,7 +184,11 @@ def _share_of(baseline: Baseline, floor: Best, experiment: Experiment) -> float 
 
 def _likely(scene: Scene) -> list[int]:
     """Return the tokens whose probabilities are shown; without the truth none."""
-    return [] if scene.truth is None else likely_tokens(scene.truth, _MOST_LIKELY)
+    if scene.truth is None:
+        return []
+    found = likely_tokens(scene.truth, _MOST_LIKELY)
+    # If all fit, they have the same order for every sequence.
+    return sorted(found) if scene.truth.size <= _MOST_LIKELY else found
 
 
 def _caption(test: Evaluation) -> str:

@@ -20,8 +20,8 @@ Form = Experiment | OptionError
 
 
 def start(run: LiveRun, form: Form) -> None:
-    """Train the run, or a new one if the controls differ from it."""
-    if form != run.experiment:
+    """Train the run, or a new one if the controls differ from it or the run is done."""
+    if form != run.experiment or run.snapshot().state == "done":
         reset(run, form)
     if _is_runnable(run, form):
         run.start()

@@ -132,7 +132,9 @@ def draw_over_training(
     def draw_if_it_applies() -> None:
         snapshot = run.snapshot()
         if has_shipped_film(snapshot):
-            # It needs no model, which may take long to build.
+            # Its model may take long to build.
+            if snapshot.state == "idle":
+                st.caption("Press **Start** to train this model here. Then the answer appears below.")
             return
         if not tab.applies(process := snapshot.experiment.generator):
             st.caption(

@@ -197,7 +197,7 @@ def walk_of(run: LiveRun, snapshot: Snapshot, test: Evaluation | None) -> tuple[
     tests = [
         (past.name, past.evaluation) for past in runs_beside(current) if past.evaluation is not None
     ]
-    if best is None or not tests:
+    if best is None or not tests or not snapshot.step:
         return None
     names, errors = [], []
     for name, evaluation in [*tests[-_MOST_EARLIER:], (current_name(run), test)]:

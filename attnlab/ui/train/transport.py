@@ -50,7 +50,7 @@ def draw_transport(
     state, broken = snapshot.state, isinstance(form, OptionError)
     ended, blocked = state in ("done", "failed"), broken and state == "idle"
     differs = settings_differ(form, snapshot) and not broken
-    label = "Continue" if state == "paused" else "Start"
+    label = {"paused": "Continue", "done": "Train again"}.get(state, "Start")
     if differs and isinstance(form, Experiment):
         # The changed setting, or the number of changes.
         changes = changes_between(snapshot.experiment, form)
@@ -66,7 +66,7 @@ def draw_transport(
             controller.start,
             "play_arrow",
             "s",
-            disabled=not differs and (ended or snapshot.active or blocked),
+            disabled=not differs and (state == "failed" or snapshot.active or blocked),
             type="primary" if differs or not ended else "secondary",
             width=_START_WIDTH,
         )
