@@ -2,6 +2,9 @@
 
 import pytest
 
+from attnlab.ui.controls.own_text import MOST_TYPED_TEXT
+from tests.unit.test_own_sequences import BAD
+
 
 @pytest.fixture
 def own(app):
@@ -26,3 +29,19 @@ def test_what_was_understood_is_shown(own):
     assert "U+200F in it is invisible" in words
     assert "floor" not in words.lower()
     assert "ceiling" not in words.lower()
+
+
+# Texts that the box takes; longer ones are refused by the library in the same way.
+TYPED = [name for name, (text, _) in BAD.items() if len(text) <= MOST_TYPED_TEXT]
+
+
+def test_a_bad_text_is_refused_on_the_page_in_one_sentence(own):
+    for name in TYPED:
+        text, said = BAD[name]
+        own.text_area(key="sequences_text").set_value(text).run()
+        assert not own.exception, name
+        assert said in words_of(own), name
+    own.text_area(key="sequences_text").set_value("=1+1,b\nb,a\n" * 200).run()
+    own.selectbox(key="sequences_tokens").select("commas").run()
+    assert "200 lines were not understood" in words_of(own)
+    assert "Line 1: '=1+1' is a formula; export values instead" in words_of(own)

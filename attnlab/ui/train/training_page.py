@@ -54,6 +54,7 @@ from attnlab.ui.train.welcome import draw_next_step, draw_welcome, follow_choice
 _QUESTION = "Can the model discover this rule from examples?"
 # Up to this length the buttons that change a sequence are one line.
 _MOST_ABOVE = 12
+_OF_OWN_SEQUENCES = "How well can it predict what comes next?"
 
 
 class Bench(NamedTuple):
@@ -112,7 +113,9 @@ def draw_bench(
         if isinstance(form, Experiment) and not (snapshot.active or looks_inside):
             asked = form
         with st.container(key="task"):
-            question = TABS[st.session_state[VIEW]].question if looks_inside else _QUESTION
+            question = _QUESTION if asked.generator.has_law else _OF_OWN_SEQUENCES
+            if looks_inside:
+                question = TABS[st.session_state[VIEW]].question
             st.markdown(f"{asked.generator.rule_in_words(asked.length)} **{question}**")
         if draw_first is not None:
             draw_first(bench)
