@@ -80,7 +80,9 @@ _ALIKE = ({*CHAINS} - {"rrxor"}) | ({*IN_CONTEXT} - {"in-context-markov"})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in GENERATORS if name not in _ALIKE])
+@pytest.mark.parametrize(
+    "name", [name for name, kind in GENERATORS.items() if name not in _ALIKE and kind.has_law]
+)
 def test_every_generator(page, name):
     page.selectbox(key="generator").select(name).run()
     _settled(page)
@@ -311,3 +313,18 @@ def test_the_table_of_hidden_states_is_edited_symbol_by_symbol(first_page):
     page.button(key="hidden-chain_table_fit").click().run()
     assert page.session_state["hidden-chain_table"].split() == ["0.25"] * 8
     assert not page.exception
+
+
+@pytest.mark.slow
+def test_own_sequences_have_references_and_no_law(page):
+    page.selectbox(key="generator").select("sequences").run()
+    _settled(page)
+    assert not page.error
+    for section in ("What matters", "Laws"):
+        said = [each.value for each in _opened(page, section).info]
+        assert any("No one knows the law of your own sequences" in each for each in said)
+    words = texts(_opened(page, "Best possible"))
+    assert "| **context tree weighting** · " in words
+    assert "| **best reference** · " in words
+    assert not {"floor (nats)", "ceiling"} & figures(page).keys()
+    compile(code(page), "in code", "exec")
