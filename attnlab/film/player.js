@@ -66,7 +66,7 @@ function createFilm(root, report = () => {}) {
     const bars = () => {
         if (!film.likely.length) return []
         const head = add(chances, "tr")
-        for (const word of ["next", "model", "truth"]) add(head, "th", { scope: "col" }, word)
+        for (const word of ["next", "model", film.truthName ?? "truth"]) add(head, "th", { scope: "col" }, word)
         return film.likely.map((symbol, token) => {
             const row = add(chances, "tr")
             add(row, "td", {}, symbol)
@@ -463,8 +463,8 @@ function createFilm(root, report = () => {}) {
     }).observe(root)
 
     // What is drawn once; all else is drawn with each frame or with the loss.
-    const fixed = ({ title, about, footer, made, link, word, arcs, says, symbols, marked, likely, truth, maps, subject, scale }) =>
-        JSON.stringify([title, about, footer, made, link, word, arcs, says, symbols, marked, likely, truth, maps, subject, scale])
+    const fixed = ({ title, about, footer, made, link, word, arcs, says, symbols, marked, likely, truth, truthName, maps, subject, scale }) =>
+        JSON.stringify([title, about, footer, made, link, word, arcs, says, symbols, marked, likely, truth, truthName, maps, subject, scale])
     return data => {
         if (data.dark !== undefined) root.style.colorScheme = data.dark ? "dark" : "light"
         // Of the same run, the user's place stays; of another one, it is where the page was left.

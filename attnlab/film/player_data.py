@@ -99,6 +99,7 @@ def scene_data(scene: Scene) -> dict[str, Any]:
         "likely": [symbols[token] for token in likely],
         "truth": [] if scene.truth is None else _rounded(scene.truth[likely]),
         "maps": [_map(each, sequence.query, len(scene.maps)) for each in scene.maps],
+        **({} if process.has_law else {"truthName": "reference"}),
     }
 
 
@@ -158,7 +159,7 @@ def scale_in_words(experiment: Experiment, baselines: Sequence[Baseline] | None)
     """Return what shares learned mean, with that of the best simple predictor once it is known."""
     scale = "learned: 0\u00a0% is guessing, 100\u00a0% is optimal"
     if not experiment.generator.has_law:
-        scale = "learned: 0\u00a0% is guessing, 100\u00a0% is the best reference, more is possible"
+        scale = "learned: 0\u00a0% is guessing, 100\u00a0% is the best reference"
     if baselines is None:
         return scale
     simple = _simple(baselines)

@@ -361,9 +361,9 @@ def test_lengths_and_splits_that_do_not_fit_are_refused():
 def test_a_real_text_trains_and_continues_sensibly():
     own = OwnSequences.from_file(TEXT, layout="stream", letters="lower case")
     training = Training(
-        steps=2_000, loss="next", data="fresh", batch=64, learning_rate=0.003, test_size=1_000
+        steps=800, loss="next", data="fresh", batch=32, learning_rate=0.005, test_size=500
     )
-    model = TransformerOptions(d_model=64, heads=4, layers=2, mlp_width=128)
+    model = TransformerOptions(d_model=32, heads=4, layers=2, mlp_width=64)
     experiment = Experiment(generator=own, length=32, training=training, model=model)
     setup = prepare(experiment)
     for event in train(experiment, setup):
