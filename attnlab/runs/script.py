@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from attnlab.configuration.options import default_of
 from attnlab.generators import OwnSequences
 from attnlab.runs.links import is_long
 from attnlab.training.changes import Change, before_changes
@@ -62,6 +63,12 @@ def made_by(value: Any) -> str:
     return _expression(value, 0, "", {})
 
 
+def _reads_file(value: Any) -> bool:
+    """Return whether a script reads the text of own sequences from a file."""
+    is_own = isinstance(value, OwnSequences)
+    return is_own and is_long(value.text) and value.text != default_of(OwnSequences, "text")
+
+
 def _heading(experiment: Experiment) -> str:
     what = f'"""`{experiment.model.name}` on `{experiment.generator.name}`, seed {experiment.seed}.'
     try:
@@ -70,7 +77,7 @@ def _heading(experiment: Experiment) -> str:
     except PackageNotFoundError:
         author = "attnlab"
     reads = ""
-    if isinstance(own := experiment.generator, OwnSequences) and is_long(own.text):
+    if _reads_file(experiment.generator):
         reads = f"Save your sequences beside it as {OWN_TEXT}.\n"
     return (
         f"{what}\n\n"
@@ -91,7 +98,7 @@ def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str
             if getattr(value, field.name) != field.default
         ]
         opening, closing = f"{kind.__name__}(", ")"
-        if isinstance(value, OwnSequences) and is_long(value.text):
+        if _reads_file(value):
             parts = [("", OWN_TEXT), *(part for part in parts if part[0] != "text=")]
             opening = f"{kind.__name__}.from_file("
     elif isinstance(value, tuple):
