@@ -57,6 +57,8 @@ def test_every_public_name_is_documented():
     assert {name for name in names if not name.startswith("_")} <= set(found)
 
 
+# One document has five scripts, each a minute on a busy machine.
+@pytest.mark.timeout(900)
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_the_code_of_a_document_runs(document, tmp_path, monkeypatch):
