@@ -1,6 +1,8 @@
 """The names that `import attnlab` offers."""
 
 from attnlab.attention import attend as attend
+from attnlab.comparisons.grid import Grid as Grid
+from attnlab.comparisons.grid import study_of as study_of
 from attnlab.comparisons.many import run_all as run_all
 from attnlab.comparisons.paired import compare_paired as compare_paired
 from attnlab.comparisons.processes import Processes as Processes
