@@ -253,7 +253,7 @@ def is_foreign(value):
     return isinstance(name, str) and not name.startswith("attnlab")
 
 
-@pytest.mark.parametrize("name", ["attnlab", *(f"attnlab.{part}" for part in FOR_SCRIPTS)])
+@pytest.mark.parametrize("name", ["attnlab", *(f"attnlab.{part}" for part in sorted(FOR_SCRIPTS))])
 def test_modules_for_scripts_complete_their_own_names_only(name):
     module = importlib.import_module(name)
     offered = {each for each in dir(module) if not each.startswith("_")}

@@ -21,6 +21,12 @@ from attnlab.training.optimisers import OPTIMISERS, SCHEDULES, Sgd
 from attnlab.training.steps import Training
 from tests.unit.small_experiments import SMALL, SMALL_GRU, SMALL_MODELS, small
 
+# Lines that can be split at every separator, in upper and lower case.
+OWN_TEXT = "\n".join(
+    "".join("{},{};{}\t".format(*unit) for unit in line)
+    for line in np.random.default_rng(0).choice([*"aBb"], (60, 30, 3))
+)
+
 # Values for the options that have no bounds or choices to take one from.
 VALUES = {
     ("markov", "initial"): (1.0, 0.0, 0.0),
@@ -36,6 +42,7 @@ VALUES = {
     ("custom", "order"): 2,
     ("custom", "table"): ((0.5, 0.25, 0.25),) * 3,
     ("causal-tree", "parents"): (0, 1, 2, 2, 2),
+    ("sequences", "text"): OWN_TEXT,
     ("training", "clip"): 0.001,
 }
 # What an option needs beside it to have an effect, or to be allowed.
@@ -49,6 +56,7 @@ BESIDE = {
     ("in-context-markov", "table_seed"): {"prior": "known-tables"},
     ("induction", "repeat_probability"): {"repeats": "pairs"},
     ("causal-tree", "parents"): {"tree": "given"},
+    **{("sequences", name): {"text": OWN_TEXT} for name in ("layout", "tokens", "letters")},
     ("custom", "order"): {"table": ((0.5, 0.25, 0.25),) * 9},
     ("training", "readout"): {"loss": "last"},
     ("training", "loss_tokens"): {"loss": "next"},
@@ -81,7 +89,8 @@ def _cases_of(kinds):
 
 
 def short(value):
-    return getattr(value, "name", None) or (value if isinstance(value, int | str) else "other")
+    is_short = isinstance(value, int | str) and len(str(value)) < 20
+    return getattr(value, "name", None) or (value if is_short else "other")
 
 
 def pair(kind, name, other):
