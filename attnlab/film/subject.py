@@ -182,9 +182,8 @@ def belief_subject(experiment: Experiment, setup: ProbeSetup, choice: BeliefChoi
     elif choice.position is None and len(longer) < len(found):
         which = f"{len(exact):,} of {len(found):,} pasts"
     words = (
-        f"Left: the true {noun} after each of {which}. Right: what a linear probe reads from the "
-        "model after the same ones, in the same colours."
-        f"{_about(plane, len(outputs))}"
+        f"Each point is one of {which}. Left: the true {noun}. Right: what a linear probe reads "
+        f"from the model, in the same colours.{_about(plane, len(outputs))}"
     )
 
     def keep(sites: Sequence[SiteProbe]) -> dict[str, Probed]:
@@ -234,7 +233,8 @@ def _about(plane: Plane, outputs: int) -> str:
         return " Later ones are lower."
     if not plane.names:
         return f" Shown are the first two principal components of {outputs} dimensions."
-    return f" The other {outputs - 3} corners are at the centre." if outputs > 3 else ""
+    certain = " The nearer to a corner, the surer it is."
+    return certain + f" The other {outputs - 3} corners are at the centre." * (outputs > 3)
 
 
 def _points(plane: Plane, values: np.ndarray, *, ends: np.ndarray, length: int) -> np.ndarray:
