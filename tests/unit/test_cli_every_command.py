@@ -116,7 +116,7 @@ def test_no_prefix_of_a_flag_is_taken_for_it(run, command):
 
 
 # A file may have this name, and an address takes long to be refused. `runs` looks for it.
-NOT_REFUSED = {"--save", "--dask", "--help"}
+NOT_REFUSED = {"--save", "--card", "--dask", "--help"}
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c[0] != "runs"], ids=" ".join)
