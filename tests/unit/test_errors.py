@@ -9,6 +9,7 @@ from attnlab.configuration.cancellation import Stopped
 from attnlab.configuration.options import AttnlabError, OptionError
 from attnlab.configuration.records import UnregisteredError
 from attnlab.optimum.levels import TooManyBeliefsError
+from attnlab.result_card import CardError
 from attnlab.runs.library import ArchiveError, LibraryError
 from attnlab.runs.library.summary import RowError
 from attnlab.runs.storage import RunFileError
@@ -20,6 +21,7 @@ from tests.unit.test_doctests import modules
 MADE = {
     AttnlabError: lambda: AttnlabError("a `problem`"),
     ArchiveError: lambda: ArchiveError("It is cut off."),
+    CardError: lambda: CardError("It is empty."),
     LibraryError: lambda: LibraryError("The disk is full.", 28),
     NotFiniteError: lambda: NotFiniteError(3, starting_state(SMALL), SMALL.training),
     OptionError: lambda: OptionError("length", 99, "too long", "Choose less"),
