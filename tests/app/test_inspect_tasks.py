@@ -22,7 +22,7 @@ _MODELS = {
 def _on(app, name):
     task = Cards(hand=3, suits=2, ranks=5) if name != "rnn-attention" else Reverse(3, 6)
     experiment = Experiment(generator=task, model=_MODELS[name], training=_TRAINING)
-    app.session_state["cell_panel"] = True
+    app.session_state["cell_panel"] = app.session_state["target_test_set"] = True
     _resume(app, _starting(experiment))
     return _open(app), experiment
 
