@@ -24,6 +24,7 @@ from attnlab.charts.dots import references_table as references_table
 from attnlab.charts.dots import result_chart as result_chart
 from attnlab.charts.drawing import Drawing as Drawing
 from attnlab.charts.drawing import as_picture as as_picture
+from attnlab.charts.drawing import in_file_size as in_file_size
 from attnlab.charts.drawing import to_png as to_png
 from attnlab.charts.drawing import to_svg as to_svg
 from attnlab.charts.heads import HeadPicture as HeadPicture

@@ -84,7 +84,7 @@ class Drawing:
             problem, remedy = "not the name of a picture", f"End it with {', '.join(_WRITERS)}"
             raise OptionError("path", str(path), problem, remedy)
         picture = as_picture(self, title=title, description=title, width=width, dark=dark)
-        save_bytes(_WRITERS[kind](picture), Path(path))
+        save_bytes(_WRITERS[kind](in_file_size(picture)), Path(path))
 
 
 def sized(chart: Chart, width: int, height: int) -> Chart:
@@ -145,8 +145,7 @@ def as_picture(
 ) -> dict[str, Any]:
     """Return a specification that can be drawn without a page: with title, subtitles and data.
 
-    A chart whose texts need room has its size in files as the `picture` of its `usermeta`. An empty
-    title leaves out the subtitles, too. The background is white or, with `dark`, that of
+    An empty title leaves out the subtitles, too. The background is white or, with `dark`, that of
     the dark theme. An SVG has the `description` for screen readers.
     """
     specification = drawing.specification(dark=dark)
@@ -159,28 +158,28 @@ def as_picture(
     ground, ink, grid = ("#12151c", "#e6e9f0", "#2b303c") if dark else ("white", "black", "#e3e6ee")
     words = {"labelFontSize": 12, "titleFontSize": 12, "labelColor": ink, "titleColor": ink}
     heading = {"fontSize": 16, "subtitleFontSize": 12, "color": ink, "subtitleColor": ink}
-    size = specification.get("usermeta", {}).get("picture", {})
-    own = specification.get("width", width)
-    return (
-        specification
-        | size
+    return specification | {
+        "datasets": specification["datasets"] | tables,
+        # An empty title would leave room for itself.
+        **({"title": {"text": title, "subtitle": [*subtitles]}} if title else {}),
+        "description": description,
+        "width": specification.get("width", width),
+        "padding": _PADDING,
+        "config": specification["config"]
         | {
-            "datasets": specification["datasets"] | tables,
-            # An empty title would leave room for itself.
-            **({"title": {"text": title, "subtitle": [*subtitles]}} if title else {}),
-            "description": description,
-            "width": max(own, size.get("width", 0)),
-            "padding": _PADDING,
-            "config": specification["config"]
-            | {
-                "background": ground,
-                "axis": {**words, "gridColor": grid, "titlePadding": 8},
-                "legend": words,
-                "title": {**heading, "anchor": "start", "offset": 14},
-                "view": {"stroke": "transparent"},
-            },
-        }
-    )
+            "background": ground,
+            "axis": {**words, "gridColor": grid, "titlePadding": 8},
+            "legend": words,
+            "title": {**heading, "anchor": "start", "offset": 14},
+            "view": {"stroke": "transparent"},
+        },
+    }
+
+
+def in_file_size(picture: dict[str, Any]) -> dict[str, Any]:
+    """Return a picture in the size of files: a chart whose texts need room has it in `usermeta`."""
+    size = picture.get("usermeta", {}).get("picture", {})
+    return picture | size | {"width": max(picture["width"], size.get("width", 0))}
 
 
 def to_svg(picture: dict[str, Any]) -> str:

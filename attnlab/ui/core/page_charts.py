@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from attnlab.charts import Drawing, as_picture, to_png, to_svg
+from attnlab.charts import Drawing, as_picture, in_file_size, to_png, to_svg
 from attnlab.result_card import ResultCard
 from attnlab.ui.core.card_files import draw_card_files, draw_card_of_run
 from attnlab.ui.core.display import draw_download, has_large_type, on_dark
@@ -176,7 +176,7 @@ def chart_picture(
     """
     # Without the marks of links and of bold words.
     words = _LINK.sub(r"\1", caption).replace("**", "")
-    return as_picture(
+    picture = as_picture(
         chart.drawing,
         title=title,
         subtitles=textwrap.wrap(words, _CAPTION_LETTERS),
@@ -184,3 +184,4 @@ def chart_picture(
         width=_WIDTH,
         dark=dark,
     )
+    return in_file_size(picture)
