@@ -181,14 +181,17 @@ def measured_chart(
     means: Mapping[str, tuple[float, float | None, float | None]],
     best: Mapping[str, float],
     figure: str,
+    *,
+    reference: str = "best possible",
 ) -> Drawing:
     """Draw one row per setting, as `dots_chart`, from numbers alone.
 
     Args:
         numbers: The number of every seed, by setting.
         means: The mean with the ends of its interval, by setting.
-        best: The best possible number, by setting.
+        best: The best known number, by setting.
         figure: The name of the measure.
+        reference: What the best known number is called.
     """
     places = {label: place for place, label in enumerate(numbers, 1)}
     found = [
@@ -197,7 +200,7 @@ def measured_chart(
     ]
     columns = ["place", "setting", "value", "low", "high", "interval", "n"]
     lines = [
-        (place, place - 0.16, place + 0.44, "best possible", best[label])
+        (place, place - 0.16, place + 0.44, reference, best[label])
         for label, place in places.items()
         if label in best
     ]
@@ -209,6 +212,7 @@ def measured_chart(
         None,
         labels=tuple(numbers),
         title=title_of(figure),
+        names=(reference,),
     )
 
 

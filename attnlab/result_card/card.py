@@ -15,7 +15,7 @@ from attnlab.inspection import measure_of
 from attnlab.known_results import KNOWN_RESULTS, NUMBERS
 from attnlab.optimum import Best
 from attnlab.runs.history import MOST_TESTS, Versions, versions_of
-from attnlab.runs.links import from_query
+from attnlab.runs.links import from_query, left_out_of_link
 from attnlab.training.experiment import Experiment, from_json_record, to_json
 
 VERSION = 1
@@ -68,7 +68,8 @@ class CardSetting:
         label: The name of the setting among the others, or "".
         experiment: The settings, with the first seed.
         seeds: The seeds.
-        floor: The least possible loss and the highest possible accuracy; None for a known result.
+        floor: The least possible loss and the highest possible accuracy, or those of the best
+            reference of a process without a law; None for a known result.
         measures: The numbers.
         curve: Pairs of step and test loss; only a run has them.
     """
@@ -224,7 +225,7 @@ def _checked(card: ResultCard) -> ResultCard:
         (setting,) = card.settings
         steps = setting.experiment.training.steps
         _require(len(setting.seeds) == 1 and bool(setting.curve) and setting.curve[-1][0] == steps)
-        if card.link:
+        if card.link and not left_out_of_link(setting.experiment):
             query = dict(parse_qsl(urlsplit(card.link).query))
             _require(from_query(query).experiment == setting.experiment)
     elif card.kind == COMPARISON:

@@ -14,8 +14,8 @@ from attnlab.known_results import KNOWN_RESULTS, number_label
 from attnlab.result_card.card import KNOWN, RUN, CardSetting, ResultCard
 from attnlab.result_card.making import card_of_comparison, card_of_known_result, card_of_run
 from attnlab.runs.history import empty_history
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary
-from attnlab.runs.storage import Run
 from attnlab.training.experiment import prepare
 from attnlab.training.limits import steps_at_once
 from attnlab.training.loop import EvaluationPlan, NotFiniteError, Progress, run
@@ -173,7 +173,8 @@ def _differences(card: ResultCard, again: ResultCard) -> Iterator[CardDifference
             yield CardDifference(name, old.value, new.value, stderr, times * stderr)
         if after is None or before.floor is None or after.floor is None:
             continue
-        for label, name in (("floor", "nll"), ("ceiling", "accuracy")):
+        words = before.experiment.generator.best_words
+        for label, name in ((words.floor, "nll"), (words.ceiling, "accuracy")):
             old, new = (getattr(each.floor, name) for each in (before, after))
             errors = (getattr(each.floor, f"{name}_stderr") for each in (before, after))
             stderr = math.hypot(*errors)

@@ -34,17 +34,11 @@ from attnlab.inspection import measure_of
 from attnlab.inspection.targets import exact_match_of
 from attnlab.known_results import AGREES, DISAGREES, NUMBERS, KnownResult, overall
 from attnlab.models.inside import mean_trace
-from attnlab.optimum import (
-    FEW_BELIEFS,
-    Best,
-    baselines_of,
-    dependence,
-    informative_positions,
-)
+from attnlab.optimum import FEW_BELIEFS, Best, baselines_of, informative_of
 from attnlab.result_card.card import COMPARISON, KNOWN, RUN, CardMeasure, CardSetting, ResultCard
 from attnlab.runs.history import Versions, current_versions
+from attnlab.runs.run import Run
 from attnlab.runs.run_summary import FIGURES, RunSummary, summary_of
-from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import NO_TESTS, evaluate_state
 
@@ -273,6 +267,6 @@ def _sentence(run: Run, probes: np.ndarray) -> str:
     informative = np.zeros(length, bool)
     # Otherwise each sequence has its own sources, so no position matters in all of them.
     if not process.prompt_length() and final_sources(process, (0,) * length) is None:
-        informative = informative_positions(dependence(process, length))
+        informative = informative_of(process, length)
     baselines = baselines_of(process, length, FEW_BELIEFS)
     return about_run(run, baselines, informative, mean_trace(run.state.model, probes))

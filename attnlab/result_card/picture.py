@@ -105,7 +105,8 @@ def _chart(card: ResultCard) -> Drawing:
         (setting,) = card.settings
         floor, symbols = setting.floor, setting.experiment.generator.vocabulary.size
         known = {"uniform guess": math.log(symbols)}
-        known |= {} if floor is None else {"floor": floor.nll}
+        words = setting.experiment.generator.best_words
+        known |= {} if floor is None else {words.floor: floor.nll}
         curve = [(step, loss, 0.0) for step, loss in setting.curve]
         return losses_chart({"test loss": curve}, known)
     numbers = {
@@ -126,6 +127,7 @@ def _chart(card: ResultCard) -> Drawing:
         {label: (each.value, each.low, each.high) for label, each in means.items()},
         best,
         figure,
+        reference=card.settings[0].experiment.generator.best_words.best,
     )
 
 
@@ -144,7 +146,7 @@ def _numbers(card: ResultCard) -> Iterator[str]:
         (setting,) = card.settings
         yield from (f"{number_label(each.name)} {_shown(each)}" for each in setting.measures)
         size = setting.experiment.training.test_size
-        yield f"Brackets: {LEVEL:.0%} interval over the {size:,} test sequences of one seed"
+        yield f"In parentheses: {LEVEL:.0%} interval over the {size:,} test sequences of one seed"
     elif card.kind == KNOWN:
         numbers = {
             setting.label: {each.name: _by_seed(setting, each) for each in setting.measures}
@@ -159,19 +161,22 @@ def _numbers(card: ResultCard) -> Iterator[str]:
             measure = _named(setting, card.figure)
             yield f"{setting.label}: {_shown(measure)}, {measure.n} of {len(setting.seeds)} seeds"
         shown = (
-            f"{number_label(card.figure).capitalize()}; brackets: {LEVEL:.0%} interval over seeds"
+            f"{number_label(card.figure).capitalize()}; in parentheses: {LEVEL:.0%} interval over "
+            "seeds"
         )
-        yield f"{shown}{'; dashes: best possible' * (card.figure in ('nll', 'accuracy'))}"
+        words = card.settings[0].experiment.generator.best_words
+        yield f"{shown}{f'; dashes: {words.best}' * (card.figure in ('nll', 'accuracy'))}"
     floors = {setting.floor for setting in card.settings}
     if len(floors) == 1 and (best := floors.pop()) is not None:
         loss, accuracy = (known_text(best, name) for name in ("nll", "accuracy"))
-        yield f"Best possible: loss {loss} nats (floor), accuracy {accuracy}"
+        words = card.settings[0].experiment.generator.best_words
+        yield f"{words.best.capitalize()}: loss {loss} nats, accuracy {accuracy}"
 
 
 def _shown(measure: CardMeasure) -> str:
     if measure.low is None or measure.high is None:
         return f"{measure.value:.4f}"
-    return f"{measure.value:.4f} [{show_range(measure.low, measure.high, places=4)}]"
+    return f"{measure.value:.4f} ({show_range(measure.low, measure.high, places=4)})"
 
 
 def _settings_text(card: ResultCard) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from io import BytesIO
+from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,6 +13,7 @@ from PIL import Image
 
 from attnlab.comparisons.grid import Grid, study_of
 from attnlab.comparisons.many import run_all
+from attnlab.generators import OwnSequences
 from attnlab.known_results import KNOWN_RESULTS
 from attnlab.result_card import (
     MOST_BYTES,
@@ -26,6 +28,7 @@ from attnlab.result_card import (
 from attnlab.result_card.checking import DIFFERS, TO_THE_DIGIT, WITHIN
 from attnlab.result_card.picture import card_png, card_svg
 from attnlab.runs.history import empty_history
+from attnlab.runs.links import to_query
 from attnlab.runs.storage import Run
 from attnlab.training.changes import Change
 from attnlab.training.loop import Progress, evaluation_plan, run
@@ -102,6 +105,30 @@ def test_a_card_of_this_machine_agrees_to_the_last_digit(cards, kind):
         ("The card agrees to the last digit.",),
     )
     assert found.again.settings == cards[kind].settings
+
+
+@pytest.mark.slow
+def test_a_card_of_own_sequences_speaks_of_the_best_reference():
+    letters = np.random.default_rng(0).choice([*"abc"], 3_000)
+    process = OwnSequences(text="".join(letters))
+    plain = dataclasses.replace(small(steps=20), generator=process)
+    link = f"http://localhost:8501/?{urlencode(to_query(plain))}"
+    card = card_of_run(trained(plain), link=link)
+    # The link leaves out a text of this length.
+    assert card_from_json(card_to_json(card)) == card
+    assert check_card(card).says == TO_THE_DIGIT
+    grid = Grid((("model", ("linear", "attention")),), seeds=2, base=plain)
+    study = study_of(grid)
+    labels = [setting.label for setting in study.settings]
+    compared = card_of_comparison(list(run_all(study.runs)), study.settings, labels)
+    for one in (card, compared):
+        words = card_svg(one)
+        assert "Best reference: loss" in words
+        assert not re.search("floor|ceiling|best possible", words, re.IGNORECASE)
+    (setting,) = card.settings
+    floor = dataclasses.replace(setting.floor, nll=setting.floor.nll + 1)
+    changed = dataclasses.replace(card, settings=(dataclasses.replace(setting, floor=floor),))
+    assert "in best reference" in check_card(changed).sentences[0]
 
 
 @pytest.mark.slow

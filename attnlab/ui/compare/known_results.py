@@ -37,7 +37,6 @@ from attnlab.ui.compare.published import draw_question
 from attnlab.ui.compare.results import open_result, was_opened
 from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.controls.address_controls import number_field
-from attnlab.ui.core.card_files import page_address
 from attnlab.ui.core.display import LOOK_INSIDE_PAGE
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.glossary import link_to
@@ -46,6 +45,7 @@ from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session_library import session_library
+from attnlab.ui.core.web import page_address
 
 # The word, the colour and the icon of each verdict.
 _VERDICTS = {

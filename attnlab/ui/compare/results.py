@@ -37,11 +37,11 @@ from attnlab.ui.compare.work import (
 )
 from attnlab.ui.controls.address import draw_train_menu, go_to
 from attnlab.ui.controls.share_panel import draw_address
-from attnlab.ui.core.card_files import page_address
 from attnlab.ui.core.display import LOOK_INSIDE_PAGE, draw_button, draw_download
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.outside import as_message, draw_toast
 from attnlab.ui.core.session_library import session_library, session_run
+from attnlab.ui.core.web import page_address
 from attnlab.ui.library.opening import open_run
 
 _OPENED = "compare_opened"

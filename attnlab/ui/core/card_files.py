@@ -1,7 +1,6 @@
 """Cards of a run, a comparison or a known result, as files to download."""
 
-from collections.abc import Callable, Mapping
-from urllib.parse import urlencode, urlsplit
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from attnlab.result_card import ResultCard, card_of_run, card_to_json
 from attnlab.result_card.picture import card_png, card_svg
 from attnlab.runs.links import to_query
 from attnlab.ui.core.display import draw_download
+from attnlab.ui.core.web import page_address
 
 _FORMS = {
     "PNG": ("image/png", card_png),
@@ -44,9 +44,3 @@ def draw_card_of_run(run: LiveRun, key: str) -> None:
         name = f"{experiment.generator.name}-{experiment.model.name}-seed{experiment.seed}"
         link = page_address("", to_query(experiment))
         draw_card_files(lambda: card_of_run(present(run.stored()), link=link), name, key)
-
-
-def page_address(page: str, query: Mapping[str, str], fragment: str = "") -> str:
-    """Return the address of a page of this server."""
-    here = urlsplit(st.context.url or "")
-    return here._replace(path=f"/{page}", query=urlencode(query), fragment=fragment).geturl()

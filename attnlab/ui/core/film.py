@@ -1,14 +1,11 @@
 """The film of the session's run, as a file."""
 
-from urllib.parse import urlsplit
-
-import streamlit as st
-
 from attnlab.configuration.options import present
 from attnlab.film import film_of, film_page, words_of
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.history import current_versions
 from attnlab.ui.core.display import draw_download
+from attnlab.ui.core.web import page_address
 
 
 def draw_film_download(run: LiveRun, key: str) -> None:
@@ -26,14 +23,12 @@ def draw_film_download(run: LiveRun, key: str) -> None:
 def _page_of(run: LiveRun) -> bytes:
     stored, kept = present(run.stored()), run.autosave.kept
     film = film_of(stored)
-    # The app itself, whichever of its pages this is.
-    app = st.get_option("server.baseUrlPath")
     words = words_of(
         film,
         name=kept.name if kept else run.autosave.name,
         note=kept.note if kept else "",
         date=f"{kept.date:%Y-%m-%d}" if kept else "",
         version=(stored.history.versions or current_versions()).attnlab,
-        address=urlsplit(st.context.url or "")._replace(path=app, query="", fragment="").geturl(),
+        address=page_address(""),
     )
     return film_page(film, words)

@@ -6,8 +6,9 @@ headers set here make browsers load from this server only.
 
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers
@@ -178,3 +179,12 @@ def show_error(error: Exception) -> bool:
         f"kept. Change the last setting back or reload the page. {FAULT}"
     )
     return True
+
+
+def page_address(page: str, query: Mapping[str, str] | None = None, fragment: str = "") -> str:
+    """Return the address of a page of this server, also below a path; "" if it is not known."""
+    here = urlsplit(st.context.url or "")
+    if not here.netloc:
+        return ""
+    path = "/".join(filter(None, (st.get_option("server.baseUrlPath").strip("/"), page)))
+    return here._replace(path=path, query=urlencode(query or {}), fragment=fragment).geturl()
