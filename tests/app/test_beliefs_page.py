@@ -60,6 +60,7 @@ def test_who_has_chosen_nothing_sees_mess3():
     assert shown["key"] == "shipped"
     assert shown["frames"][-1]["step"] == PRESETS["mess3-belief"].experiment.training.steps
     assert "This run comes with attnlab. **Start** (key S) trains it here." in texts(app)
+    assert "Press **Start** to train this model here. Then the answer appears below." in texts(app)
     assert "The model beats the best linear predictor" in texts(app)
     assert not app.metric
     # Other settings have none.

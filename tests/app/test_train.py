@@ -162,3 +162,18 @@ def test_a_finished_run_has_a_card(app):
     assert not app.exception
     assert labels() == ["Card, PNG", "Card, SVG", "Card, JSON"]
     assert card_of_run(run.stored()).settings[0].experiment == run.experiment
+
+
+@pytest.mark.slow
+def test_start_trains_a_finished_run_again_and_keeps_the_one_before(app):
+    app.number_input(key="steps").set_value(3).run()
+    assert app.button(key="run_start").label == "Start"
+    for kept in range(2):
+        app.button(key="run_start").click().run()
+        run = app.session_state["session"].run
+        assert run.wait(120.0)
+        assert (run.snapshot().state, run.snapshot().step) == ("done", 3)
+        assert len(app.session_state["session"].past_runs) == kept
+        app.run()
+        assert app.button(key="run_start").label == "Train again"
+        assert not app.button(key="run_start").disabled

@@ -169,6 +169,9 @@ def test_beliefs_are_those_of_the_process_and_of_a_probe():
     exact = _points(data["subject"]["exact"])
     assert len(exact) == len(base64.b64decode(data["subject"]["colours"])) / 3 == 3 + 9 + 27 + 81
     assert "the 120 possible pasts of up to 4 tokens" in data["subject"]["words"]
+    # Few tokens have the order of the alphabet, whatever their probabilities.
+    assert data["likely"] == ["A", "B", "C"]
+    assert data["truth"] != sorted(data["truth"], reverse=True)
     # The belief after the first token alone, in the triangle of the states.
     process = run.experiment.generator
     after_one = np.exp(np.asarray(beliefs(process, jnp.asarray([0]))))[-1]
