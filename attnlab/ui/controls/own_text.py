@@ -54,6 +54,7 @@ def draw_own_text(label: str, common: dict[str, Any]) -> None:
     draw_upload(
         "or upload a text or CSV file",
         key=_UPLOAD,
+        megabytes=MOST_BYTES // 10**6,
         help="In UTF-8, up to 1,000,000 characters. It stays in the memory of this session, and in "
         "the runs that you keep.",
     )

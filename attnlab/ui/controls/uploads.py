@@ -59,9 +59,12 @@ def take_run_file(key: str, use: Callable[[Run | None], None], *, problem: str =
     take_upload(key, take)
 
 
-def draw_upload(label: str, *, key: str, help: str) -> None:
-    """Draw the upload control, with the message about its file below."""
-    st.file_uploader(label, key=key, help=help)
+def draw_upload(label: str, *, key: str, help: str, megabytes: int | None = None) -> None:
+    """Draw the upload control, with the message about its file below.
+
+    `megabytes` is the largest size that it says and takes, by default that of the server.
+    """
+    st.file_uploader(label, key=key, help=help, max_upload_size=megabytes)
     if message := _last(key)[1]:
         message()
 
