@@ -73,7 +73,8 @@ def _on_process(rows: Sequence[Row], ranked: Sequence[_Named], figure: str) -> I
         return
     if len(common_seeds(best[1], others[0][1])) < 2:
         yield (
-            f"{best[0]} has the best {name}, {amount}. To test a difference, run two or more seeds."
+            f"{best[0]} has the best {name}, {amount}. "
+            "A test of the difference needs two finished seeds of each setting."
         )
         return
     found, sentence = _difference(rows, best, others[0], figure)

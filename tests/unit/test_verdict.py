@@ -72,7 +72,8 @@ def test_one_seed_has_no_error_and_no_test(figure, amount):
     rows = row(LINEAR, LOW[:1], (1.0,)), row(SHORT, HIGH[1:2], (0.9,))
     name = {"accuracy": "accuracy", "nll": "loss", "learned": "share learned"}[figure]
     assert verdict_on(rows, ("linear", "attention"), figure) == [
-        f"attention has the best {name}, {amount}. To test a difference, run two or more seeds."
+        f"attention has the best {name}, {amount}. "
+        "A test of the difference needs two finished seeds of each setting."
     ]
     assert verdict_on(rows[1:], ["attention"], figure) == [f"The {name} of attention is {amount}."]
 
