@@ -1,6 +1,6 @@
 """Make the results that pages open with: `python -m tools.examples [NAME ...]`.
 
-Writes `examples.json`, `example.run` and `example_cards.run` in `attnlab/lessons/`; with names,
+Writes `examples.json`, `example.run` and `example_NAME.run` in `attnlab/lessons/`; with names,
 only those are made and the rest is kept. It takes about five minutes on two cores. While it
 measures times, nothing else should run.
 """
@@ -146,6 +146,8 @@ _RUNS = MappingProxyType(
     {
         "recall": (PRESETS[FIRST_PRESET].experiment, 6),
         "cards": (PRESETS["cards-encoder-decoder"].experiment, 12),
+        "mess3": (PRESETS["mess3-belief"].experiment, 12),
+        "induction": (PRESETS["induction"].experiment, 6),
     }
 )
 # In the order of the file.

@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
-from attnlab.charts.heatmap import MOST_CELL, tip
+from attnlab.charts.heatmap import FADED, MOST_CELL, tip
 from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, TYPE_SIZE, Ramp
 
 # Pixels: of query labels left of the cells, without and with tokens; of map names and truth marks
@@ -21,8 +21,6 @@ _NARROW, _LINE = "width <= 520", 18
 _LABEL, _NUMBER = 17, 20
 # In a file: the width of a cell with a number, and of all maps in a line.
 _CELL_IN_FILE, _LINE_IN_FILE = 26, 1300
-# Opacity of the rows that are not in the loss.
-_UNTRAINED = 0.35
 PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 0}
 
 
@@ -185,7 +183,7 @@ def heads_chart(
             "key": keys + 1,
             "row": rows,
             "share": shares.astype(float),
-            "strength": np.where(is_read | whole[place], 1.0, _UNTRAINED),
+            "strength": np.where(is_read | whole[place], 1.0, FADED),
             "number": np.where(is_read, numbers, ""),
             "query_day": [f"{at + 1} {queries[at]}" if queries else str(at + 1) for at in rows],
             "key_day": [f"{at + 1} {symbols[at]}" if symbols else str(at + 1) for at in keys],

@@ -23,6 +23,8 @@ _MOST_LABELS = 20
 PIXELS_APART = 3
 # Pixels of a letter of a label.
 _LETTER = 7
+# Opacity of cells that do not count.
+FADED = 0.35
 # In a file numbers have no room in more cells than this.
 _MOST_NUMBERS = 50
 
@@ -224,6 +226,7 @@ def heatmap_chart(
     number_width: int | None = None,
     most_cell: int | None = None,
     clicked: str | None = None,
+    faded: str = "",
 ) -> Chart:
     """Draw a heatmap with one cell per row of a table.
 
@@ -236,14 +239,16 @@ def heatmap_chart(
         value: The column that gives the colour.
         number: The column of the numbers inside the cells, and their format.
         strong: The value above which a cell needs light text.
-        number_width: Pixels that a cell must have for its number to be shown. A file has room for
-            all numbers.
+        number_width: Pixels that a cell must have for its number to be shown, unless that is 0.00.
+            A file has room for all numbers.
         most_cell: Draws square cells, the same on all screens, of at most this many pixels.
         clicked: The name of the selection that a click on a cell sets.
+        faded: A Vega expression that is true for faded cells.
     """
     look: dict[str, Any] = {}
     if number_width is not None:
-        shown = f"width >= {number_width * len(x.places)} ? 1 : 0"
+        room = f"width >= {number_width * len(x.places)}"
+        shown = f"{room} && datum.{value} >= 0.005 ? 1 : 0"
         look = {"fontSize": 11, "opacity": alt.ExprRef(shown)}
     chart = heatmap(
         table,
@@ -264,6 +269,8 @@ def heatmap_chart(
         chart = chart.properties(usermeta={"picture": {"width": width}})
     if clicked is not None:
         chart = chart.add_params(alt.selection_point(name=clicked, fields=[y.field, x.field]))
+    if faded:
+        chart = chart.encode(opacity=alt.condition(faded, alt.value(FADED), alt.value(1.0)))
     if most_cell is not None:
         chart = in_squares(chart, len(y.places), len(x.places), most=most_cell)
     return chart

@@ -69,6 +69,7 @@ def map_chart(
     form: str = ".3f",
     word: str = "day",
     clicked: str | None = None,
+    trained_from: int = 1,
 ) -> Drawing:
     """Draw a map of values by query (rows) and key (columns), in squares, on a fixed scale.
 
@@ -89,6 +90,7 @@ def map_chart(
         form: The format of the value in the tooltip.
         word: The noun for a position.
         clicked: The name of the selection that a click on a cell sets.
+        trained_from: The first query whose row is trained; earlier rows are faded.
     """
     if seen is None:
         seen = np.tri(len(values), values.shape[1], first_query - 1, dtype=bool)
@@ -126,4 +128,5 @@ def map_chart(
         tips=tips if stderr is not None else tips[:-1],
         most_cell=MOST_CELL,
         clicked=clicked,
+        faded="" if trained_from == 1 else f"datum.query + {rows.step} <= {trained_from}",
     )

@@ -33,8 +33,9 @@ function createFilm(root, report = () => {}) {
         if (film.subject?.name === "waiting") add(left, "p", { class: "waiting" }, film.subject.words)
         sequence = add(add(left, "figure"), "svg", { role: "img", "aria-label": film.says })
         const decides = film.marked.length ? `Underlined: the ${film.word}s that decide. ` : ""
-        says = add(sequence.parentNode, "figcaption", {}, decides + film.arcs)
-        add(says, "span", { hidden: "" }, " Numbers: % of its attention.")
+        const grey = film.maps.some(map => !map.trained && map.rows.length > 1) ? " Grey: not trained." : ""
+        says = add(sequence.parentNode, "figcaption", {}, decides + film.arcs + grey)
+        add(says, "span", { hidden: "" }, " Numbers: %.")
         const count = film.maps.length
         maps = add(left, "div", { class: "maps", style: `--columns: ${count > 4 && count % 3 === 0 ? 3 : Math.min(count, 4)}` })
         chances = add(right, "table")
@@ -181,7 +182,7 @@ function createFilm(root, report = () => {}) {
             context.textAlign = "center"
             context.textBaseline = "middle"
             for (let row = 0; row < rows; row++) {
-                const faded = map.trained || row === map.predicts ? 1 : 0.35
+                const counts = map.trained || row === map.predicts
                 for (let key = 0; key < columns; key++) {
                     const share = cells[row * columns + key]
                     if (share > 100) continue
@@ -189,8 +190,8 @@ function createFilm(root, report = () => {}) {
                     context.globalAlpha = 0.45
                     context.fillStyle = empty
                     if (gap) context.fillRect(...box)
-                    context.globalAlpha = faded * share / 100
-                    context.fillStyle = paint
+                    context.globalAlpha = (counts ? 1 : 0.25) * share / 100
+                    context.fillStyle = counts ? paint : ink
                     context.fillRect(...box)
                     if (share >= 5 && unit > 17 && row === map.predicts) {
                         context.globalAlpha = 1

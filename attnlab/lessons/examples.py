@@ -27,7 +27,10 @@ from attnlab.training.experiment import from_json_record
 
 FILE = "examples.json"
 # By name of the process.
-RUN_FILES = MappingProxyType({"recall": "example.run", "cards": "example_cards.run"})
+RUN_FILES = MappingProxyType(
+    {"recall": "example.run"}
+    | {name: f"example_{name}.run" for name in ("cards", "mess3", "induction")}
+)
 _UNREADABLE = "The example that comes with attnlab cannot be read. Install attnlab again."
 
 

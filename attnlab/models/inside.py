@@ -99,8 +99,10 @@ def layer_name(layer: int, kind: str) -> str:
 
 def head_name(found: AttentionMap, head: int) -> str:
     """Return a short name of a head, such as "L2 H3" or "source L1 H1"; `head` counts from 0."""
-    reads = {"cross": "source ", "source": "encoder "}.get(found.kind, "")
-    return f"{reads}L{found.layer + 1} H{head + 1}"
+    # The encoder reads the first token, so that it is no query of the decoder.
+    own = "" if found.mask[0].any() else "decoder "
+    part = {"cross": "source ", "source": "encoder "}.get(found.kind, own)
+    return f"{part}L{found.layer + 1} H{head + 1}"
 
 
 Mask = Bool[Array | np.ndarray, "query key"]

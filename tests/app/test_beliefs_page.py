@@ -9,6 +9,7 @@ from attnlab.inspection import TARGETS, BeliefGap
 from attnlab.runs.links import LINK_VERSION
 from attnlab.training.presets import PRESETS
 from attnlab.ui.beliefs import what_it_knows
+from attnlab.ui.core.example_run import example_run
 from tests.app.conftest import APP
 from tests.app.lessons import film
 
@@ -48,6 +49,7 @@ def texts(app):
 
 
 def test_who_has_chosen_nothing_sees_mess3():
+    example_run.clear()
     app = AppTest.from_file(APP, default_timeout=60).run()
     app.switch_page(FORMER)
     app.query_params.clear()
@@ -55,17 +57,34 @@ def test_who_has_chosen_nothing_sees_mess3():
     assert not app.exception
     assert app.selectbox(key="preset").value == "mess3-belief"
     assert app.selectbox(key="generator").value == "mess3"
-    # The finished film of the preset, without a model.
+    # The finished film of the preset, until the run that comes with attnlab is loaded.
     shown = film(app)
     assert shown["key"] == "shipped"
     assert shown["frames"][-1]["step"] == PRESETS["mess3-belief"].experiment.training.steps
     assert "This run comes with attnlab. **Start** (key S) trains it here." in texts(app)
-    assert "Press **Start** to train this model here. Then the answer appears below." in texts(app)
     assert "The model beats the best linear predictor" in texts(app)
     assert not app.metric
     # Other settings have none.
     app.number_input(key="seed").set_value(1).run()
     assert not app.get("bidi_component")
+
+
+@pytest.mark.slow
+def test_the_run_that_comes_with_attnlab_is_probed_without_a_press_of_start():
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.switch_page(FORMER)
+    app.query_params.clear()
+    app.run()
+    assert example_run("mess3").wait(120.0)
+    settled(app.run())
+    assert app.session_state["session"].run.snapshot().state == "idle"
+    assert texts(app).count("This run comes with attnlab.") == 1
+    assert "readout at the output recovers the beliefs nearly exactly:** R² 0.99" in texts(app)
+    assert any("not found by the probe" in each.label for each in app.metric)
+    # The truth and the floor stay while an own run has none of its own yet.
+    shown = film(app)
+    assert shown["subject"]["title"] == "truth: exact beliefs"
+    assert [name for name, *_ in shown["levels"]][-1] == "best possible"
 
 
 @pytest.mark.slow

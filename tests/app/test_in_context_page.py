@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.runs.links import LINK_VERSION
+from attnlab.ui.core.example_run import example_run
 from attnlab.ui.in_context.text_panel import strip_html
 from tests.app.conftest import APP
 from tests.app.lessons import film
@@ -110,6 +111,16 @@ def test_who_has_chosen_nothing_sees_induction():
     app.run()
     assert not app.exception
     assert app.selectbox(key="preset").value == "induction"
+    # The run that comes with attnlab has an answer without a press of Start.
+    assert example_run("induction").wait(120.0)
+    app.run()
+    while "Computing the exact predictions" in texts(app):
+        app.run()
+    assert not app.exception
+    assert app.session_state["session"].run.snapshot().state == "idle"
+    assert texts(app).count("This run comes with attnlab.") == 1
+    assert "**At step 1,000 the model is nearest to the [reference predictor]" in texts(app)
+    assert "“optimal" in texts(app)
 
 
 @pytest.mark.slow

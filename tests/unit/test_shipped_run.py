@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from attnlab.inspection import final_probs
+from attnlab.inspection.predictions import probs_by_query
 from attnlab.inspection.targets import check_targets
 from attnlab.lessons.examples import shipped_run
 from attnlab.optimum import optimum
@@ -27,6 +28,29 @@ def test_its_test_is_that_of_its_model():
     right = probs.argmax(axis=1) == sequences[:, -1]
     assert right.mean() == pytest.approx(test.accuracy, abs=1e-3)
     # It has found nearly all that can be learned: the heads attend to the days that matter.
+    best = optimum(experiment.generator, experiment.length).final
+    assert best.nll - 3 * test.nll_stderr < test.nll < best.nll + 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "preset", "first"), [("mess3", "mess3-belief", 10), ("induction", "induction", 17)]
+)
+def test_the_other_examples_are_finished_runs_of_their_presets(name, preset, first):
+    run = shipped_run(name)
+    experiment = run.experiment
+    assert experiment == PRESETS[preset].experiment
+    step, test = run.history.tests[-1]
+    assert step == int(run.state.step) == experiment.training.steps
+    kept = [step for step, _ in run.history.checkpoints]
+    assert kept[0] == 0
+    assert len(kept) > 4
+    # The tested tokens are those from the position `first` on.
+    sequences = np.asarray(prepare(experiment).test)
+    probs = probs_by_query(run.state.model, sequences[:, :-1])
+    losses = -np.log(np.take_along_axis(probs, sequences[:, 1:, None], axis=2)[..., 0])
+    assert losses[:, first - 1 :].mean() == pytest.approx(test.nll, abs=1e-4)
+    # Nearly all that can be learned.
     best = optimum(experiment.generator, experiment.length).final
     assert best.nll - 3 * test.nll_stderr < test.nll < best.nll + 0.02
 

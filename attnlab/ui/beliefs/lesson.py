@@ -24,7 +24,7 @@ _LONGEST = 12
 _PAST = "belief_past"
 
 
-@panel("What a belief is, in three steps", key="belief_steps", icon="school")
+@panel("What is a belief? Three steps", key="belief_steps", icon="school")
 def draw_lesson(process: AbstractGenerator) -> None:
     """Draw the three steps for a process with hidden states."""
     fragment(_draw_steps)(process)

@@ -39,7 +39,7 @@ def draw_steering(
     injected = next_probs_of(process, beliefs)
     of_tokens = np.broadcast_to(setup.test.next_probs[0, -1], injected.shape)
     number, symbols = points.chosen, process.vocabulary.symbols
-    st.header("Steering", anchor=False)
+    st.header("Does the model use the belief? Steering", anchor=False)
     st.markdown(
         f"The model has read {process.vocabulary.shorten(tokens)}. Click or drag in the chart: "
         "that belief replaces the one in the activation at the last token."

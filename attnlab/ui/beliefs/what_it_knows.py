@@ -48,7 +48,7 @@ def draw_attention(
         return
     measure = partial(attention_by_distance, model, setup.test.sequences, decay)
     found = kept_result("attention", model, experiment, measure)
-    st.header("Attention by distance", anchor=False)
+    st.header("Does attention fade with distance?", anchor=False)
     st.markdown(
         f"For `mess3` with parameter x, theory predicts attention proportional to "
         f"(1 − 3x)^distance = {decay:.3g}^distance.",
@@ -168,7 +168,7 @@ def draw_gap(
         return belief_gap(experiment.generator, model, chosen.trained.probe, rows, setup.test)
 
     gap = kept_result("belief_gap", model, (experiment, chosen.site), split)
-    st.header("Gap between expected loss and floor", anchor=False)
+    st.header("What is missing to the floor?", anchor=False)
     words, rest = (
         "It has two parts: what the probe does not find in the activations, and what the model "
         "knows but does not use.",

@@ -17,7 +17,7 @@ from attnlab.ui.in_context.measures import Course, Measured
 _WAYS = {REMOVED: "zeroed", MEAN: "mean pattern"}
 
 
-@panel("The loss without each head", key="without_heads", icon="content_cut")
+@panel("How large is the loss without each head?", key="without_heads", icon="content_cut")
 def draw_ablations(
     references: References, model: AbstractModel, measured: Measured, course: Course
 ) -> None:

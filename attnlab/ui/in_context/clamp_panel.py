@@ -81,7 +81,7 @@ def _curves(events: Iterable[Event]) -> Iterator[Curve]:
         yield tests
 
 
-@panel("Clamp a head during training", key="clamp_panel", icon="lock")
+@panel("What does the model learn if a head is clamped?", key="clamp_panel", icon="lock")
 def draw_clamp(snapshot: Snapshot, heads: Sequence[HeadScore]) -> None:
     """Draw the controls of a clamped run, and its loss beside that of the free run."""
     experiment, steps = snapshot.experiment, snapshot.experiment.training.steps

@@ -46,7 +46,7 @@ def _strongest(heads: Sequence[HeadScore], measure: str) -> int | None:
 
 def draw_heads(measured: Measured, course: Course) -> None:
     """Draw the shares of the strongest heads over training, beside the share learned."""
-    st.markdown("**What the heads attend to**")
+    st.markdown("**What do the heads attend to?**")
     if not measured.heads:
         st.caption("This model has no attention.")
         return

@@ -33,7 +33,7 @@ _MOST_PILLS, _PILLS_HEIGHT = 40, 180
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-@panel("Attention of each head on the text", key="head_text", icon="text_fields")
+@panel("Where does each head look from one token?", key="head_text", icon="text_fields")
 def draw_text(
     experiment: Experiment,
     model: AbstractModel,

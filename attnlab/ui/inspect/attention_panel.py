@@ -12,7 +12,7 @@ from attnlab.ui.core.figures import waiting
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
 from attnlab.ui.inspect.lengths_panel import draw_lengths
-from attnlab.ui.inspect.maps_panel import draw_maps, draw_two_runs
+from attnlab.ui.inspect.maps_panel import choose_sequences, draw_maps, draw_two_runs
 from attnlab.ui.inspect.prediction_panel import draw_final_query
 from attnlab.ui.inspect.quality_panel import draw_quality, draw_target_quality
 from attnlab.ui.inspect.target_panel import draw_source_maps, draw_target
@@ -49,7 +49,7 @@ def _test_of(run: LiveRun, *, at_rest: bool) -> np.ndarray | None:
     """Return the test sequences if the panels that need them can be drawn, else say when."""
     if not at_rest:
         st.caption(
-            "All queries, single cells, comparisons and test results appear when the run pauses "
+            "Other queries, single cells, comparisons and test results appear when the run pauses "
             "or ends. Choose an earlier step to see them now."
         )
         return None
@@ -63,15 +63,18 @@ def _draw_sequence(run: LiveRun, snapshot: Snapshot, moment: Moment, *, at_rest:
     tokens = np.array(edited_sequence(snapshot))
     # The view settings are below the prediction, but are read first.
     prediction = st.container()
+    if (test := _test_of(run, at_rest=at_rest)) is not None:
+        st.header("What do the other queries look at?", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        sequences = None if test is None else choose_sequences(experiment, test)
         view = draw_view(model, tokens)
     with prediction:
+        st.header("What does the prediction depend on?", anchor=False)
         draw_final_query(experiment, model, tokens, view, at_rest=at_rest)
-    if (test := _test_of(run, at_rest=at_rest)) is None:
+    if test is None:
         return
-    st.header("All queries", anchor=False, divider="gray")
     with waiting():
-        draw_maps(experiment, model, test[:, :-1], tokens, view)
+        draw_maps(experiment, model, sequences, tokens, view)
     draw_two_runs(experiment, model, tokens)
     if model.has_heads:
         draw_cell(experiment, model, tokens, view)
@@ -87,7 +90,7 @@ def _draw_task(run: LiveRun, snapshot: Snapshot, moment: Moment, *, at_rest: boo
     task, tokens = as_task(experiment.generator), draw_target(snapshot, model)
     if (test := _test_of(run, at_rest=at_rest)) is None:
         return
-    st.header("Target and source", anchor=False, divider="gray")
+    st.header("Which source tokens does each target token come from?", anchor=False)
     choice = draw_source_maps(task, model, test[:, :-1], tokens)
     if model.has_heads:
         draw_cell(experiment, model, tokens, View(shares=True, choice=choice))

@@ -32,7 +32,7 @@ _SCORES = {
 }  # fmt: skip
 
 
-@panel("The arithmetic of a cell", key="cell_panel", icon="calculate")
+@panel("How is one cell computed?", key="cell_panel", icon="calculate")
 def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, view: View) -> None:
     """Draw the chosen head's pattern on a sequence, and how one clicked cell is computed.
 
@@ -163,7 +163,7 @@ def _signed(number: SupportsFloat, places: int = 3) -> str:
     return f"({text})" if float(number) < 0 else text
 
 
-@panel("Which parts produce the prediction", key="contributions_panel", icon="stacked_bar_chart")
+@panel("Which parts produce the prediction?", key="contributions_panel", icon="stacked_bar_chart")
 def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     """Draw the contribution of each part to the logits; the model needs `logits_are_a_sum`."""
     query, process = experiment.read_position, experiment.generator

@@ -49,11 +49,11 @@ def draw_edits(
     """
     if not model.has_heads:
         return
-    panel = st.expander("Edit the forward pass", key="edits_panel", icon=":material/edit:")
+    panel = st.expander("Which heads matter?", key="edits_panel", icon=":material/edit:")
     with panel, waiting():
         st.markdown(
-            "Which heads matter? Replace the pattern of one head at a time, and test the model "
-            "again without training it."
+            "Replace the pattern of one head at a time, and test the model again without training "
+            "it."
         )
         process, truth = experiment.generator, None
         task = process if is_task(process) else None

@@ -41,12 +41,16 @@ _FILE, _LOADED, _UPLOAD = "a run file", "second_run", "second_run_file"
 
 
 class Map(NamedTuple):
-    """A map to draw: values, unmasked cells, queries of the rows (from 1), noun of a position."""
+    """A map to draw: values, unmasked cells, queries of the rows (from 1), noun of a position.
+
+    Rows of queries before `trained_from` are not trained.
+    """
 
     values: Float[np.ndarray, "query day"]
     seen: Bool[np.ndarray, "query day"]
     queries: tuple[int, ...]
     word: str
+    trained_from: int
 
     def strongest(self) -> str:
         """Return text with the largest value of the last row."""
@@ -67,22 +71,25 @@ def _maps_of(experiment: Experiment, found: Comparison, view: View) -> dict[str,
         measured = {"attends": (pattern, attention.mask), **measured}
     is_whole = len(found.depends) == length
     queries = tuple(range(1, length + 1)) if is_whole else (experiment.read_position + 1,)
-    word = experiment.generator.position_word
+    word, trained = experiment.generator.position_word, {"truth"}
+    if found.attention and attention is not found.attention[-1]:
+        # All its rows are trained, since the last layer reads its output.
+        trained.add("attends")
+    is_last = experiment.training.loss == "last" and is_whole
     return {
-        name: Map(view.values(np.asarray(values, float)), np.asarray(mask), queries, word)
+        name: Map(
+            view.values(np.asarray(values, float)),
+            np.asarray(mask),
+            queries,
+            word,
+            experiment.read_position + 1 if is_last and name not in trained else 1,
+        )
         for name, (values, mask) in measured.items()
     }
 
 
-def draw_maps(
-    experiment: Experiment, model: AbstractModel, test: np.ndarray, tokens: np.ndarray, view: View
-) -> None:
-    """Draw maps of attention, of the model's dependence and of the true dependence.
-
-    The maps have the same axes and scale. They are means over sequences of `test`, or of the single
-    sequence `tokens`. Below is the difference of two maps.
-    """
-    true, marginals = known_truth(experiment)
+def choose_sequences(experiment: Experiment, test: np.ndarray) -> np.ndarray | None:
+    """Draw the choice of the maps' sequences; return visible tokens of some, or None for one."""
     size = min(len(test), _sequences(experiment.length))
     mean = f"mean of {size}"
     over = st.segmented_control(
@@ -93,15 +100,31 @@ def draw_maps(
         key="map_over",
         help="Show the mean over test sequences, or the edited sequence above.",
     )
-    if over == mean:
+    return test[:size, :-1] if over == mean else None
+
+
+def draw_maps(
+    experiment: Experiment,
+    model: AbstractModel,
+    sequences: np.ndarray | None,
+    tokens: np.ndarray,
+    view: View,
+) -> None:
+    """Draw maps of attention, of the model's dependence and of the true dependence.
+
+    The maps have the same axes and scale. They are means over `sequences` or, without these, of the
+    single sequence `tokens`. Below is the difference of two maps.
+    """
+    true, marginals = known_truth(experiment)
+    if sequences is not None:
         found = kept_result(
             "mean_comparison",
             model,
-            size,
+            len(sequences),
             lambda: compare(
                 experiment,
                 model,
-                test[:size],
+                sequences,
                 no_truth(experiment) if true is None else true.replacement,
                 marginals,
             ),
@@ -126,7 +149,7 @@ def draw_maps(
                 ramp=charts.TRUTHS if name == "truth" else charts.SHARES,
             )
     _draw_how_to_read(found, experiment, true)
-    with st.expander("Difference of two maps", icon=":material/difference:"):
+    with st.expander("Where do two maps differ?", icon=":material/difference:"):
         pairs = {
             f"{one} − {other}": (one, other)
             for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
@@ -175,6 +198,7 @@ def _draw_map(
             titles=(across, down if rows > 1 else "query"),
             queries=each.queries,
             word=each.word,
+            trained_from=each.trained_from,
             **look,
         ),
         name=name,
@@ -191,7 +215,7 @@ def _draw_difference(one: Map, other: Map, unit: str, *, name: str, alt: str) ->
     row, key = np.unravel_index(np.abs(values).argmax(), values.shape)
     most = charts.top_of_scale(values)
     _draw_map(
-        Map(values, seen, queries, word),
+        Map(values, seen, queries, word, max(one.trained_from, other.trained_from)),
         unit,
         (-most, most),
         name=name,
@@ -224,7 +248,7 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
             else "This model has no attention."
         )
     if len(found.depends) == experiment.length and experiment.training.loss == "last":
-        words.append("Only the last row was trained (loss `last`).")
+        words.append("Faded rows are not trained (loss `last`).")
     if np.isfinite(found.depends_stderr[-1]).all():
         source = "" if true is None else "The true dependence is exact."
         if true is not None and not true.exact:
@@ -237,7 +261,7 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
     st.caption(" ".join(words), help=" ".join(more) or None)
 
 
-@panel("Compare with another run", key="two_runs", icon="compare")
+@panel("How does another run differ?", key="two_runs", icon="compare")
 def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     """Draw the same map of the current run and of another run, and their difference."""
     other, word = _draw_run_choice(experiment), experiment.generator.position_word

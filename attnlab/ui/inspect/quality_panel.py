@@ -32,7 +32,7 @@ _HEIGHT = 300
 _LEVEL = 0.01
 
 
-@panel("Errors over the whole test set", key="test_set", icon="grid_on")
+@panel("Where is the model wrong on the test set?", key="test_set", icon="grid_on")
 def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
     """Draw predictions over the whole test set; they are computed once per model."""
     # Keep the model, not its id: Python may reuse the id of a deleted object.
@@ -186,7 +186,7 @@ def _draw_test(found: LikelihoodRatioTest, size: int, word: str) -> None:
     )
 
 
-@panel("Errors over the whole test set", key="target_test_set", icon="grid_on")
+@panel("Where is the model wrong on the test set?", key="target_test_set", icon="grid_on")
 def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> None:
     """Draw a task's results over the whole test set; they are computed once per model."""
     draw_target_test(task, model, test, partial(_draw_targets, task=task, size=len(test)))

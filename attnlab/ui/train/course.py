@@ -133,10 +133,6 @@ def draw_over_training(
         snapshot = run.snapshot()
         if has_shipped_film(snapshot):
             # Its model may take long to build.
-            if snapshot.state == "idle":
-                st.caption(
-                    "Press **Start** to train this model here. Then the answer appears below."
-                )
             return
         if not tab.applies(process := snapshot.experiment.generator):
             st.caption(

@@ -10,7 +10,7 @@ import streamlit as st
 from attnlab.charts import past_css
 from attnlab.comparisons.intervals import FEWEST_FOR_BAND, CurveOverSeeds
 from attnlab.configuration.number_text import show_estimate, show_measured
-from attnlab.film import curve_data, curves_of, level_data, scale_in_words
+from attnlab.film import curve_data, curves_of, level_data, scale_in_words, shipped_film
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import baselines_of, optimum
 from attnlab.runs.run_summary import RunSummary
@@ -119,17 +119,18 @@ def loss_data(snapshot: Snapshot, choice: LossChoice, past: Sequence[RunSummary]
     seeds, bands = seeds_data(choice.seeds) if choice.seeds else ([], [])
     ends = (each["points"][-1][0] for each in curves if each["points"])
     known = known_losses(snapshot.experiment, choice.baselines).items()
+    levels = [level_data(name, best) for name, best in known]
+    process, length = snapshot.experiment.generator, snapshot.experiment.length
+    if figure(optimum, process, length) is None and (film := shipped_film(snapshot.experiment)):
+        levels = film["levels"]
     return {
         "curves": [*curves_of(history), *curves, *seeds],
         "bands": bands,
-        "levels": [level_data(name, best) for name, best in known],
+        "levels": levels,
         "changes": [[change.step, str(change)] for change in history.changes],
         "end": max([snapshot.experiment.training.steps, *ends]),
         "log": choice.logarithmic,
-        "scale": scale_in_words(
-            snapshot.experiment,
-            figure(baselines_of, snapshot.experiment.generator, snapshot.experiment.length),
-        ),
+        "scale": scale_in_words(snapshot.experiment, figure(baselines_of, process, length)),
         "lossSays": _alternative(snapshot, past),
     }
 

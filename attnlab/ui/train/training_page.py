@@ -52,8 +52,6 @@ from attnlab.ui.train.tabs import ATTENTION, TABS, VIEW
 from attnlab.ui.train.welcome import draw_next_step, draw_welcome, follow_choice
 
 _QUESTION = "Can the model discover this rule from examples?"
-# Up to this length the buttons that change a sequence are one line.
-_MOST_ABOVE = 12
 _OF_OWN_SEQUENCES = "How well can it predict what comes next?"
 
 
@@ -73,8 +71,8 @@ def draw_bench(
 ) -> Bench:
     """Draw controls, buttons and everything that changes while the run trains.
 
-    Until the session has a run, an example of the same settings is shown, if there is one; but a
-    process without a target starts with an untrained model unless the page looks inside.
+    Until a run is started, an example of the same settings is shown, if there is one; but a process
+    without a target starts with an untrained model unless the page looks inside.
 
     Args:
         title: The page's title, beside the buttons.
@@ -94,7 +92,7 @@ def draw_bench(
     bench = Bench(run, form, snapshot)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="bar"):
         st.title(title, anchor=False, width="content")
-        transport.draw_transport(run, form, snapshot, has_speeds=not looks_inside)
+        transport.draw_transport(run, form, snapshot, looks_inside=looks_inside)
     # Permanent containers, so that notices that come and go do not move the fragments after them.
     notices, live = st.container(), st.container(gap="xxsmall")
     with notices:
@@ -102,8 +100,8 @@ def draw_bench(
             draw_form_problem(form)
         draw_library_problem()
         process = run.experiment.generator
-        is_new = snapshot.state == "idle" and not session().runs_shelved
-        if is_new and (looks_inside or process.writes_target) and process.name in RUN_FILES:
+        shows = looks_inside or (process.writes_target and not session().runs_shelved)
+        if shows and snapshot.state == "idle" and process.name in RUN_FILES:
             shown = readable_example_run(process.name)
             if shown is not None and shown.experiment == run.experiment:
                 bench = Bench(shown, form, shown.snapshot())
@@ -181,13 +179,16 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
     moment = None if seen.latest is None else cursor.shown_moment(seen)
     informative = _informative(snapshot.experiment)
     with st.container(gap="xxsmall"):
+        above = st.container()
         _draw_state(run, form, snapshot, moment, looks_inside=looks_inside)
         follow_choice()
         if not looks_inside:
             draw_welcome()
         # Containers first: what they hold depends on the controls below.
-        editor = st.container()
-        picture, sentence = st.container(key="picture"), st.container(key="what_happened")
+        picture, below = st.container(key="picture"), st.container()
+        # The other tabs measure an answer of their own.
+        is_attention = looks_inside and st.session_state[VIEW] == ATTENTION
+        sentence = (above if is_attention else below).container(key="what_happened")
         parts = st.container(key="essential_parts")
     with sentence:
         # Without valid settings, the error beside the buttons says what to do.
@@ -208,10 +209,8 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
         if not looks_inside:
             _draw_figures(run, form, seen, moment)
         choice = loss_panel.LossChoice(logarithmic=False, baselines=(), seeds=None)
-        if looks_inside and st.session_state[VIEW] == ATTENTION and not process.writes_target:
-            # Many buttons above the film would move it out of the first screen.
-            with editor if seen.experiment.length <= _MOST_ABOVE else st.container():
-                tokens = draw_editable_sequence(seen)
+        if is_attention and not process.writes_target:
+            tokens = draw_editable_sequence(seen)
         else:
             with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
                 tokens = tuple(map(int, present(seen.probes)[draw_sequence_choice(seen)]))
@@ -304,8 +303,9 @@ def _draw_words(
         # In the place of the picture it says what is computed.
         return
     if snapshot.latest is None or snapshot.state == "idle":
-        # Above the film that comes with attnlab, and above an example, stands what to do.
-        if snapshot.state not in ("idle", "loading") or not has_shipped_film(snapshot):
+        # Beside a film that comes with attnlab, the line above says what to do.
+        waits = snapshot.in_queue or snapshot.has_twin or snapshot.state == "paused"
+        if waits or not has_shipped_film(snapshot):
             st.markdown(_instructions(snapshot))
         return
     experiment = seen.experiment
@@ -341,8 +341,8 @@ def _draw_words(
             if draw_button(label, key, "lightbulb", _follow, advice, type="primary"):
                 # The whole page starts the run, and this button is in a fragment.
                 st.rerun()
-        elif snapshot.state == "done" and form == experiment:
-            draw_next_step(experiment, looks_inside=looks_inside)
+        elif snapshot.state == "done" and form == experiment and not looks_inside:
+            draw_next_step(experiment)
 
 
 def _follow(advice: Advice) -> None:

@@ -44,7 +44,7 @@ _BADGES = {
 
 
 def draw_transport(
-    run: LiveRun, form: controller.Form, snapshot: Snapshot, *, has_speeds: bool
+    run: LiveRun, form: controller.Form, snapshot: Snapshot, *, looks_inside: bool
 ) -> None:
     """Draw the buttons Start, Pause, Step, Reset and New seed, and on Train the menu of speeds."""
     state, broken = snapshot.state, isinstance(form, OptionError)
@@ -59,6 +59,9 @@ def draw_transport(
         label = f"Train with changes: {as_text(words)}"
         if form.generator.name != snapshot.experiment.generator.name:
             label = f"Train on {form.generator.name}"
+    # Look inside leaves out what cannot be pressed, and Pause takes the place of Start.
+    more: dict[str, Any] = {"leaves_out": looks_inside and not broken}
+    wide = _START_WIDTH if looks_inside and not differs else "content"
     # Without help texts: Streamlit draws a button with help twice, for mouse and touch.
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="transport"):
         _button(
@@ -69,12 +72,14 @@ def draw_transport(
             disabled=not differs and (state == "failed" or snapshot.active or blocked),
             type="primary" if differs or not ended else "secondary",
             width=_START_WIDTH,
+            **more,
         )
-        _button("Pause", controller.pause, "pause", "p", disabled=not snapshot.active)
-        _button("Step", controller.step, "skip_next", "n", disabled=ended or blocked)
+        off = not snapshot.active
+        _button("Pause", controller.pause, "pause", "p", disabled=off, width=wide, **more)
+        _button("Step", controller.step, "skip_next", "n", disabled=ended or blocked, **more)
         _button("Reset", controller.reset, "replay", "b", disabled=broken)
         draw_button("New seed", "run_new_seed", "casino", _draw_seed, shortcut="d", disabled=broken)
-        if has_speeds:
+        if not looks_inside:
             st.selectbox(
                 "speed",
                 list(_SPEEDS),
@@ -91,9 +96,12 @@ def set_speed(run: LiveRun) -> None:
     run.set_speed(_SPEEDS[st.session_state.get("run_speed", _FASTEST)])
 
 
-def _button(label: str, command: Command, icon: str, shortcut: str, **more: Any) -> None:
-    key = f"run_{command.__name__}"
-    draw_button(label, key, icon, controller.queue, command, shortcut=shortcut, **more)
+def _button(
+    label: str, command: Command, icon: str, key: str, *, leaves_out: bool = False, **look: Any
+) -> None:
+    if not (leaves_out and look["disabled"]):
+        name = f"run_{command.__name__}"
+        draw_button(label, name, icon, controller.queue, command, shortcut=key, **look)
 
 
 def _draw_seed() -> None:

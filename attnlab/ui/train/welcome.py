@@ -55,12 +55,14 @@ def follow_choice() -> None:
         st.rerun()
 
 
-def draw_next_step(experiment: Experiment, *, looks_inside: bool) -> None:
-    """Draw the button of what to do after a run that has nothing to mend."""
-    if looks_inside:
-        words = "Compare with other models"
-        draw_button(words, "next_step", "compare_arrows", _go_on, COMPARE_PAGE)
-    elif experiment == PRESETS[FIRST_PRESET].experiment:
+def draw_comparison_step() -> None:
+    """Draw the button of what to do after Look inside."""
+    draw_button("Compare with other models", "next_step", "compare_arrows", _go_on, COMPARE_PAGE)
+
+
+def draw_next_step(experiment: Experiment) -> None:
+    """Draw the button of what to do on Train after a run that has nothing to mend."""
+    if experiment == PRESETS[FIRST_PRESET].experiment:
         words = "Now try the blog's puzzle"
         draw_button(words, "next_step", "extension", _choose, _PUZZLE, type="primary")
     else:
