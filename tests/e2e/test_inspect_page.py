@@ -67,8 +67,11 @@ def test_the_page_follows_a_run_and_all_panels_have_its_step(bench):
     bench.wait_for_step(first + 1)
     # What is of a model that stands still would show another step.
     expect(_part(page, "chart_attends")).to_have_count(0)
+    # What cannot be pressed is left out.
+    expect(bench.button("start")).to_have_count(0)
     bench.press("pause")
     at_rest = bench.wait_for("paused")
+    expect(bench.button("pause")).to_have_count(0)
     _part(page, "chart_attends").wait_for(timeout=_PATIENCE)
     bench.open_panel("test_set")
     _wait_for_maps(page, *_MAPS)
@@ -85,11 +88,11 @@ def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):
     page = inspected.page
     page.set_viewport_size({"width": 1280, "height": 720})
     inspected.settle()
-    # The editor, the film and its sentence are the first screen.
-    for key in ("picture", "what_happened"):
+    # The sentence, the film and the editor are the first screen.
+    for key in ("what_happened", "picture", "day_editor"):
         box = _part(page, key).bounding_box()
         assert box["y"] + box["height"] <= 720, key
-    keys = ("day_editor", "picture", "what_happened", "chart_final_query")
+    keys = ("what_happened", "picture", "day_editor", "chart_final_query")
     tops = [_part(page, key).bounding_box()["y"] for key in keys]
     assert tops == sorted(tops)
     words = _words(page, "chart_final_query")
@@ -109,7 +112,7 @@ def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):
     expect(_chart(page, "chart_truth")).not_to_have_attribute("aria-label", re.compile("with 1.00"))
     page.get_by_text("share of the row").click()
     expect(_chart(page, "chart_truth")).to_have_attribute("aria-label", exact)
-    page.get_by_text("Difference of two maps").click()
+    page.get_by_text("Where do two maps differ?").click()
     expect(_chart(page, "chart_difference")).to_have_attribute(
         "aria-label", re.compile(r"depends − truth: largest at query day \d+ and day \d+, [+-]0\.")
     )

@@ -26,9 +26,7 @@ _HEIGHT = 300
 
 def draw_lengths(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
     """Draw the test of a model on longer sequences, or why it cannot be tested on them."""
-    with st.expander(
-        "Does it work on longer sequences?", key="lengths_panel", icon=":material/straighten:"
-    ):
+    with st.expander("Does length matter?", key="lengths_panel", icon=":material/straighten:"):
         trained, word = experiment.length, experiment.generator.position_word
         st.markdown(
             f"The model was trained on {trained} {word}s. Test it on longer sequences, without "
