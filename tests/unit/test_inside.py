@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnlab.models import MODELS
-from attnlab.models.inside import mean_trace, trace_of
+from attnlab.models.inside import head_name, heads_of, mean_trace, trace_of
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -28,3 +28,13 @@ def test_the_mean_is_that_of_the_traces_and_the_mask_stays(name):
     for leaf, *expected in zip(*map(jax.tree.leaves, (mean, *traces)), strict=True):
         assert leaf.dtype == expected[0].dtype
         np.testing.assert_allclose(leaf, np.mean(expected, axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_two_heads_have_one_name(name):
+    model = MODELS[name]().build(vocab=5, length=7, key=jr.key(0))
+    trace = trace_of(model, np.zeros(7, np.int32))
+    names = [head_name(trace.attention[place], head) for place, head in heads_of(trace)]
+    assert len(set(names)) == len(names)
+    if name == "encoder-decoder":
+        assert {each.split()[0] for each in names} == {"encoder", "decoder", "source"}

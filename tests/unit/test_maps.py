@@ -95,6 +95,27 @@ def test_cells_are_those_that_the_mask_has():
     assert list(alone["value"]) == list(VALUES[-1])
 
 
+def test_rows_that_are_not_trained_are_faded():
+    (cells,) = (
+        items
+        for kind, items in scene(charts.map_chart(VALUES, trained_from=3, **LOOK))
+        if kind == "rect"
+    )
+    by_row: dict[float, set[float]] = {}
+    for cell in cells:
+        by_row.setdefault(cell["y"], set()).add(cell.get("opacity", 1))
+    faded, also_faded, trained = (by_row[y] for y in sorted(by_row))
+    assert faded == also_faded
+    assert trained == {1}
+    assert max(faded) < 0.5
+
+
+def test_zeros_of_the_final_query_have_no_number():
+    (texts,) = (items for kind, items in scene(final_query()) if kind == "text")
+    seen = [item["text"] for item in texts if item.get("opacity", 1)]
+    assert seen == ["0.10", "0.20"] * 2
+
+
 def test_rounding_is_not_blown_up_to_shares():
     shares = as_shares(np.array([[1e-16, 3e-17], [0.1, 0.3]]))
     np.testing.assert_allclose(shares, [[0, 0], [0.25, 0.75]])
