@@ -131,8 +131,7 @@ def draw_over_training(
 
     def draw_if_it_applies() -> None:
         snapshot = run.snapshot()
-        if has_shipped_film(snapshot):
-            # Its model may take long to build.
+        if has_shipped_film(snapshot):  # Its model may take long to build.
             return
         if not tab.applies(process := snapshot.experiment.generator):
             st.caption(

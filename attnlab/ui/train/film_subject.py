@@ -99,9 +99,9 @@ def subject_of_film(snapshot: Snapshot) -> dict[str, Any]:
     try:
         subject = subject_of_page(snapshot)
     except Pending as pending:
+        # The truth is known without training.
         shipped = shipped_film(snapshot.experiment) or {}
         if "subject" in shipped and belief_choice(snapshot.experiment, ()) == BeliefChoice():
-            # The truth is that of the film that comes with attnlab.
             return {"subject": shipped["subject"], "measured": []}
         # Beliefs come first in the picture, losses last.
         is_first = has_beliefs(snapshot.experiment.generator)

@@ -74,8 +74,8 @@ def draw_transport(
             width=_START_WIDTH,
             **more,
         )
-        off = not snapshot.active
-        _button("Pause", controller.pause, "pause", "p", disabled=off, width=wide, **more)
+        rests = not snapshot.active
+        _button("Pause", controller.pause, "pause", "p", disabled=rests, width=wide, **more)
         _button("Step", controller.step, "skip_next", "n", disabled=ended or blocked, **more)
         _button("Reset", controller.reset, "replay", "b", disabled=broken)
         draw_button("New seed", "run_new_seed", "casino", _draw_seed, shortcut="d", disabled=broken)
