@@ -19,7 +19,7 @@ ADDRESS = "http://localhost:8501"
 def print_json(record: Mapping[str, Any], *, indent: int | None = None) -> None:
     """Print a record of numbers, texts, lists and arrays as one JSON object.
 
-    Infinite numbers and NaN, which JSON does not have, become null.
+    Named tuples become objects. Infinite numbers and NaN, which JSON does not have, become null.
     """
     print(json.dumps(_finite(record), indent=indent, allow_nan=False))
 
@@ -28,6 +28,7 @@ def _finite(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         plain = value.tolist()
         return plain if np.issubdtype(value.dtype, np.integer) else _finite(plain)
+    value = value._asdict() if hasattr(value, "_asdict") else value
     if isinstance(value, Mapping):
         return {name: _finite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

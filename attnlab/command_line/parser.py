@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from types import MappingProxyType
 from typing import Any, NoReturn, TextIO
 
+from attnlab.command_line.output import file_error
 from attnlab.configuration.number_text import read_value
 from attnlab.configuration.options import Option, OptionError, choose_one_of, options_of, quoted
 from attnlab.generators import PROCESSES, TASKS, OwnSequences
@@ -80,7 +81,7 @@ class Parser(argparse.ArgumentParser):
             self.add_argument(_flag(name), dest=name, help=argparse.SUPPRESS)
         if "text" in names:
             self.add_argument(
-                "--sequences", dest="text", type=_sequences, action=_OwnText, metavar="FILE",
+                "--sequences", dest="text", action=_OwnText, metavar="FILE",
                 help="your own sequences, as text or CSV; see `--help sequences`",
             )  # fmt: skip
         if "generator" in names:
@@ -102,20 +103,12 @@ class _OwnText(argparse.Action):
     """Takes the text of `--sequences`, and the process that reads it unless one is named."""
 
     def __call__(self, parser: Any, namespace, values: Any, option_string=None) -> None:
-        namespace.text = values
+        try:
+            namespace.text = read_text(values)
+        except OSError as error:
+            raise file_error("sequences", values, error) from None
         if getattr(namespace, "generator", None) is None:
             namespace.generator = OwnSequences.name
-
-
-def _sequences(file: str) -> str:
-    """Return the text of the file of `--sequences`."""
-    try:
-        return read_text(file)
-    except OptionError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    except OSError as error:
-        problem = f"`sequences` is {quoted(file)}: not read: {error.strerror or error}"
-        raise argparse.ArgumentTypeError(f"{problem}. Name a text or CSV file") from None
 
 
 def _task(text: str) -> str:

@@ -198,6 +198,15 @@ def show_positions(positions: Iterable[SupportsInt], word: str = "") -> str:
     return f"{noun} {numbers}".strip()
 
 
+def show_count(count: int, noun: str) -> str:
+    """Return a number of things as text.
+
+    >>> show_count(1, "token"), show_count(1_000, "token")
+    ('1 token', '1,000 tokens')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def show_duration(seconds: float) -> str:
     """Return a duration in seconds, minutes or hours, rounded to one or two digits.
 

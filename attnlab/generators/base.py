@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, Options, present
+from attnlab.generators.context_tree import Predictor, Result
 from attnlab.generators.display import NO_LAW, OF_LAW, OF_REFERENCE, AbstractDisplay, BestWords
 from attnlab.generators.vocabulary import Vocabulary
 
@@ -40,9 +41,20 @@ class HeldOut(NamedTuple):
         """Return the numbers of random windows; only of fewer than `size` is any repeated."""
         return np.resize(np.random.default_rng(seed).permutation(self.begin.size), size)
 
-    def sequences(self, rows: Int[np.ndarray, " some"]) -> Int[np.ndarray, "some length"]:
-        """Return the tokens of these windows."""
+    def sequences(
+        self, rows: Int[np.ndarray, " some"] | slice = slice(None)
+    ) -> Int[np.ndarray, "some length"]:
+        """Return the tokens of these windows, by default of all."""
         return self.tokens[self.begin[rows][:, None] + np.arange(self.length)]
+
+
+class Fitted(NamedTuple):
+    """The best reference predictor, and the results of all on the last token of each window."""
+
+    name: str
+    predictor: Predictor
+    results: Mapping[str, Result]
+    held_out: HeldOut
 
 
 class Shared(eqx.Module):
@@ -113,6 +125,10 @@ class AbstractGenerator(AbstractDisplay, Options):
 
         None if sequences are drawn from a law, so that independent draws test a model.
         """
+        return None
+
+    def fitted(self) -> Fitted | None:
+        """Return the reference predictors of given sequences; None if the process has a law."""
         return None
 
     def at_length(self, length: int) -> "AbstractGenerator":

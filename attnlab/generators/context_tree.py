@@ -40,6 +40,10 @@ class Tree(NamedTuple):
         return range(int(self.depth[-1]) + 1)
 
 
+# The loss of each window in nats, and 1 if the prediction was right, else 0.
+Result = tuple[Float[np.ndarray, " windows"], Float[np.ndarray, " windows"]]
+
+
 class Predictor(NamedTuple):
     """A finite-state predictor: it starts in state 0.
 
@@ -48,6 +52,13 @@ class Predictor(NamedTuple):
 
     log_probs: Float[np.ndarray, "states vocab"]
     after: Int[np.ndarray, "states vocab"]
+
+    def results(self, windows: Int[np.ndarray, "windows tokens"]) -> Iterator[Result]:
+        """Yield the results of each token of the windows in turn."""
+        state, likeliest = np.zeros(len(windows), np.int64), self.log_probs.argmax(axis=1)
+        for token in windows.T:
+            yield -self.log_probs[state, token], (likeliest[state] == token).astype(float)
+            state = self.after[state, token]
 
 
 def grow(

@@ -2,18 +2,19 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
+from attnlab.configuration.number_text import show_count
 from attnlab.configuration.options import Finding, OptionError, option, present
-from attnlab.generators.base import AbstractGenerator, Draw, HeldOut, Shared
-from attnlab.generators.context_tree import CTW, Predictor, predictors
+from attnlab.generators.base import AbstractGenerator, Draw, Fitted, HeldOut, Shared
+from attnlab.generators.context_tree import CTW, Predictor, Result, predictors
 from attnlab.generators.own_text import (
     AS_WRITTEN,
     CHARACTERS,
@@ -70,14 +71,13 @@ class Blocks(NamedTuple):
     ) -> tuple[Int[np.ndarray, " windows"], Int[np.ndarray, " windows"]]:
         """Return where each window of `length` tokens begins, and its block."""
         counts = np.maximum(self.size - length + 1, 0)
-        block = np.repeat(np.arange(len(counts)), counts)
-        return self.begin[block] + np.arange(len(block)) - (np.cumsum(counts) - counts)[
-            block
-        ], block
+        block = np.repeat(np.arange(counts.size), counts)
+        return self.begin[block] + _before(counts), block
 
-    def since(self) -> Int[np.ndarray, " tokens"]:
-        """Return the number of tokens before each token in its block."""
-        return np.concatenate([np.arange(0), *map(np.arange, self.size)])
+
+def _before(counts: Int[np.ndarray, " groups"]) -> Int[np.ndarray, " members"]:
+    """Return how many members of its group are before each member, for groups of these sizes."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 class SequencesBelief(NamedTuple):
@@ -89,23 +89,6 @@ class SequencesBelief(NamedTuple):
     begin: Shared
     size: Shared
     state: Int[Array, ""]
-
-
-# The loss of each window in nats, and 1 if the prediction was right, else 0.
-Result = tuple[Float[np.ndarray, " windows"], Float[np.ndarray, " windows"]]
-
-
-class Fitted(NamedTuple):
-    """The best reference predictor, and the results of all on the held-out windows.
-
-    A result is the loss, in nats, of the last token of each window, and whether the prediction was
-    right; `blocks` are those of the windows.
-    """
-
-    name: str
-    predictor: Predictor
-    results: Mapping[str, Result]
-    blocks: Int[np.ndarray, " windows"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,20 +164,20 @@ class OwnSequences(AbstractGenerator):
         return dataclasses.replace(self, visible=length)
 
     def held_out(self, length: int) -> HeldOut:
-        _, held = _parts(self.understood)
-        begin, blocks = held.windows(length)
-        return HeldOut(self.understood.tokens, begin, blocks, length)
+        return _windows(self.understood, _parts(self.understood)[1], length - 1)
 
     def findings(self, length: int) -> Iterator[Finding]:
         if problems := self.understood.problems:
-            lines = "line was" if len(problems) == 1 else "lines were"
-            yield Finding("text", f"{len(problems):,} {lines} left out. {problems[0]}")
+            yield Finding("text", f"{show_count(len(problems), 'line')} left out. {problems[0]}")
 
     def rule_in_words(self, length: int) -> str:
         return "Your own sequences: no one knows the rule, and a model may beat every reference."
 
+    def fitted(self) -> Fitted:
+        return _fitted(self)
+
     def start(self) -> SequencesBelief:
-        (_, (log_probs, after), *_), understood = fit(self), self.understood
+        (log_probs, after), understood = self.fitted().predictor, self.understood
         tables = (log_probs.astype(np.float32), after.astype(np.int32), understood.tokens)
         parts = (part.astype(np.int32) for part in _parts(understood)[0])
         shared = (Shared(jnp.asarray(each)) for each in (*tables, *parts))
@@ -218,10 +201,8 @@ class OwnSequences(AbstractGenerator):
 
 def _longest(training: Blocks, held: Blocks) -> int:
     """Return the largest length at which there are windows to train on and enough to test."""
-    sizes = held.size[:, None] - np.arange(1, training.size.max(initial=1))
-    enough = (np.maximum(sizes, 0).sum(axis=0) >= _FEWEST_WINDOWS) & (
-        (sizes > 0).sum(axis=0) >= _FEWEST_TESTED
-    )
+    counts = np.maximum(held.size[:, None] - np.arange(1, training.size.max(initial=1)), 0)
+    enough = (counts.sum(axis=0) >= _FEWEST_WINDOWS) & ((counts > 0).sum(axis=0) >= _FEWEST_TESTED)
     return int(enough.sum())
 
 
@@ -229,87 +210,50 @@ def _parts(understood: Understood) -> tuple[Blocks, Blocks]:
     """Return the training blocks and the held-out blocks; neighbours in training are joined."""
     lengths, total = understood.lengths, understood.tokens.size
     count = min(max(total // _BLOCK, _FEWEST_BLOCKS), _MOST_BLOCKS)
-    size = max(total / count, _SHORTEST_BLOCK)
-    pieces = np.maximum(1, np.round(lengths / size)).astype(int)
+    pieces = np.maximum(1, np.round(lengths / max(total / count, _SHORTEST_BLOCK))).astype(int)
     sequence = np.repeat(np.arange(len(lengths)), pieces)
-    within = np.arange(len(sequence)) - (np.cumsum(pieces) - pieces)[sequence]
     first = np.cumsum(lengths) - lengths
-    begin = first[sequence] + within * lengths[sequence] // pieces[sequence]
-    sizes = np.diff(np.append(begin, total))
+    begin = first[sequence] + _before(pieces) * lengths[sequence] // pieces[sequence]
+    sizes, number = np.diff(np.append(begin, total)), np.arange(len(sequence))
     groups = np.random.default_rng(0).integers(_ONE_IN, size=-(-len(sequence) // _ONE_IN))
-    number = np.arange(len(sequence))
     held = number % _ONE_IN == groups[number // _ONE_IN]
     # A training block continues the one before unless that is held out or of another sequence.
     joins = np.append(False, ~held[1:] & ~held[:-1] & (sequence[1:] == sequence[:-1]))
-    opens = np.flatnonzero(~held & ~joins)
-    joined = _joined(sizes, held, joins)
+    opens = ~held & ~joins
+    joined = np.bincount(np.cumsum(opens)[~held] - 1, sizes[~held]).astype(np.int64)
     return Blocks(begin[opens], joined), Blocks(begin[held], sizes[held])
 
 
-def _joined(
-    sizes: Int[np.ndarray, " blocks"],
-    held: Bool[np.ndarray, " blocks"],
-    joins: Bool[np.ndarray, " blocks"],
-) -> Int[np.ndarray, " fewer"]:
-    """Return the sizes of training blocks, each with those that join it."""
-    which = np.cumsum(~held & ~joins) - 1
-    return np.bincount(which[~held], sizes[~held]).astype(np.int64)
-
-
-def best_by_position(generator: OwnSequences) -> Iterator[Result]:
-    """Yield the results of the best reference predictor for each token of the held-out windows."""
-    _, held = _parts(generator.understood)
-    tokens, length = generator.understood.tokens, generator.visible
-    return _by_position(fit(generator).predictor, tokens, held, length)
-
-
 @functools.lru_cache(maxsize=4)
-def fit(generator: OwnSequences) -> Fitted:
+def _fitted(generator: OwnSequences) -> Fitted:
     """Return the best reference predictor for the visible length, fitted to the training blocks.
 
     It has the lowest loss on every fifth training block when it is fitted to the others.
     """
     understood, length, vocab = generator.understood, generator.visible, generator.vocabulary.size
     training, held = _parts(understood)
+
+    def tested(fit: Blocks, test: Blocks) -> Iterator[tuple[str, Predictor, Result]]:
+        tokens, windows = understood.tokens[fit.windows(1)[0]], _windows(understood, test, length)
+        for name, predictor in predictors(tokens, _before(fit.size), vocab, length):
+            *_, last = predictor.results(windows.sequences())
+            yield name, predictor, last
+
     chosen = np.arange(len(training.size)) % _ONE_IN == 0
     inner, outer = (Blocks(*(part[rows] for part in training)) for rows in (~chosen, chosen))
-    tokens, losses = understood.tokens, {}
-    if inner.size.size and outer.windows(length + 1)[0].size:
-        for name, each in predictors(*_flat(tokens, inner), vocab, length):
-            losses[name] = _results(each, tokens, outer, length)[0].mean()
+    losses = {}
+    if inner.size.size and outer.size.max() > length:
+        losses = {name: result[0].mean() for name, _, result in tested(inner, outer)}
     results, best = {}, ("", None, np.inf)
-    for name, predictor in predictors(*_flat(tokens, training), vocab, length):
-        results[name] = _results(predictor, tokens, held, length)
+    for name, predictor, result in tested(training, held):
+        results[name] = result
         # Of few blocks there are no losses to choose by.
         loss = losses.get(name, 0.0 if name == CTW else np.inf)
         best = min(best, (name, predictor, loss), key=lambda each: each[2])
     name, predictor, _ = best
-    return Fitted(name, present(predictor), results, held.windows(length + 1)[1])
+    return Fitted(name, present(predictor), results, _windows(understood, held, length))
 
 
-def _results(
-    predictor: Predictor, tokens: Int[np.ndarray, " tokens"], blocks: Blocks, length: int
-) -> Result:
-    """Return the loss in nats, and correctness, of the token after `length` ones of all windows."""
-    *_, last = _by_position(predictor, tokens, blocks, length)
-    return last
-
-
-def _by_position(
-    predictor: Predictor, tokens: Int[np.ndarray, " tokens"], blocks: Blocks, length: int
-) -> Iterator[Result]:
-    """Yield loss and correctness of each of the `length` + 1 tokens of all windows."""
-    begin, _ = blocks.windows(length + 1)
-    state, likeliest = np.zeros(begin.size, np.int64), predictor.log_probs.argmax(axis=1)
-    for seen in range(length + 1):
-        following = tokens[begin + seen]
-        yield -predictor.log_probs[state, following], (likeliest[state] == following).astype(float)
-        state = predictor.after[state, following]
-
-
-def _flat(
-    tokens: Int[np.ndarray, " tokens"], blocks: Blocks
-) -> tuple[Int[np.ndarray, " fewer"], Int[np.ndarray, " fewer"]]:
-    """Return the tokens of the blocks, and the number of tokens before each in its block."""
-    since = blocks.since()
-    return tokens[np.repeat(blocks.begin, blocks.size) + since], since
+def _windows(understood: Understood, blocks: Blocks, length: int) -> HeldOut:
+    """Return the windows of `length` visible tokens and the next one."""
+    return HeldOut(understood.tokens, *blocks.windows(length + 1), length + 1)

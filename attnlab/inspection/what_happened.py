@@ -53,7 +53,8 @@ class WhatHappened(NamedTuple):
     test can distinguish the loss neither from that baseline nor from the floor. `learned` is
     the share of what can be learned, and `linear` the share that the best linear predictor
     learns; None if nothing can be learned. `at_floor` is the result of `is_at_floor`, and
-    `below_floor` whether the loss is measurably lower, which only a reference predictor allows.
+    `below_floor` whether the loss is measurably lower. Only without `has_law` it can be: the floor
+    is then that of the best reference predictor.
     `problem` is `DIVERGES`, `OVERFITS`, `STILL_FALLING` or "". `informative` are the positions
     that the prediction truly depends on, from 1. `attended` is the share of attention on these
     positions, in the row that predicts, averaged over the heads of one layer; uniform attention
@@ -80,6 +81,7 @@ class WhatHappened(NamedTuple):
     best_heads: tuple[tuple[int, float], ...] | None
     layer: int | None
     below_floor: bool = False
+    has_law: bool = True
 
 
 @fixed_numerics()
@@ -177,7 +179,8 @@ def happened_in(
     )
     # Fresh sequences of a law cannot be memorised: their loss is below the floor by chance.
     is_chance = happened.problem == OVERFITS and training.data == "fresh" and process.has_law
-    return happened._replace(problem="") if is_chance else happened
+    problem = "" if is_chance else happened.problem
+    return happened._replace(problem=problem, has_law=process.has_law)
 
 
 def _compared(test: Evaluation, other: Best, floor: Best) -> str:
@@ -237,7 +240,6 @@ def in_words(
     word: str = "day",
     remedy: str = "",
     has_hints: bool = True,
-    has_law: bool = True,
 ) -> str:
     """Describe a run in a few sentences.
 
@@ -248,26 +250,23 @@ def in_words(
         word: The process's noun for a position.
         remedy: Advice that replaces the sentences about attention and about what is missing.
         has_hints: Whether to say what is missing in a run that has not reached the floor.
-        has_law: Whether the floor is that of a law, not the loss of the best reference predictor.
     """
-    passed = _passed(happened, has_law=has_law)
+    passed = _passed(happened)
     if remedy:
         return " ".join([*passed, remedy])
     is_said = has_hints or happened.at_floor
-    missing = ()
-    if is_said:
-        missing = _missing(happened, model, learning_rate, word, has_law=has_law)
+    missing = _missing(happened, model, learning_rate, word) if is_said else ()
     found = [*_attended(happened, word), *missing]
     # What the model found is the message, unless it has learned nothing.
     return " ".join([*found, *passed] if happened.passed else [*passed, *found])
 
 
-def _passed(happened: WhatHappened, *, has_law: bool) -> Iterator[str]:
+def _passed(happened: WhatHappened) -> Iterator[str]:
     if happened.step == 0:
         yield "Not trained yet."
     elif happened.passed:
         # Among several that were beaten at once, naming the hardest is enough.
-        by_step = {each.step: _baseline(each.name, has_law=has_law) for each in happened.passed}
+        by_step = {each.step: _baseline(each.name, happened) for each in happened.passed}
         beaten = [f"{name} from step {step:,}" for step, name in by_step.items()]
         yield f"The model beats {' and '.join(beaten[-_MOST_PASSED:])}."
     elif happened.against_guess == "worse":
@@ -275,7 +274,7 @@ def _passed(happened: WhatHappened, *, has_law: bool) -> Iterator[str]:
     elif happened.against_guess == "like it":
         yield (
             "This test is too small to distinguish the model from a uniform guess or the "
-            f"{(OF_LAW if has_law else OF_REFERENCE).floor}."
+            f"{(OF_LAW if happened.has_law else OF_REFERENCE).floor}."
             if happened.too_small
             else "No better than a uniform guess, within the error of the test."
         )
@@ -290,8 +289,8 @@ def _passed(happened: WhatHappened, *, has_law: bool) -> Iterator[str]:
         yield "Better than a uniform guess, but not measurably better than any other baseline."
 
 
-def _baseline(name: str, *, has_law: bool) -> str:
-    if name.startswith("order-") and has_law:
+def _baseline(name: str, happened: WhatHappened) -> str:
+    if name.startswith("order-") and happened.has_law:
         return f"the best {name} predictor"
     plain = {"unigram": "guessing by token frequency", "linear": "the best linear predictor"}
     return plain.get(name, f"the predictor “{name}”")
@@ -325,12 +324,7 @@ def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
 
 
 def _missing(
-    happened: WhatHappened,
-    model: AbstractModelOptions,
-    learning_rate: float | None,
-    word: str,
-    *,
-    has_law: bool,
+    happened: WhatHappened, model: AbstractModelOptions, learning_rate: float | None, word: str
 ) -> Iterator[str]:
     learned, linear, informative = happened.learned, happened.linear, happened.informative
     if learned is None or happened.step == 0:
@@ -338,22 +332,18 @@ def _missing(
     if happened.problem == DIVERGES:
         rate = "" if learning_rate is None else f", which is {learning_rate:g}"
         yield f"Training makes the loss worse: lower the `learning_rate`{rate}."
-    elif happened.at_floor and not has_law:
-        if happened.passed:
-            better = "It is better than the best reference, on the held-out blocks."
-            yield (
-                better
-                if happened.below_floor
-                else "As good as the best reference, within its error."
-            )
     elif happened.at_floor:
         # Without a passed baseline, `_passed` has already said that the test is too small.
-        if happened.passed:
+        if happened.passed and happened.has_law:
             yield "As good as possible, within the error of this test."
+        elif happened.passed and happened.below_floor:
+            yield "It is better than the best reference, on the held-out blocks."
+        elif happened.passed:
+            yield "As good as the best reference, within its error."
     elif happened.problem == OVERFITS:
         below, remedy = (
             ("below the floor", "More or fresh data would help.")
-            if has_law
+            if happened.has_law
             else ("below the best reference", "A longer text or a smaller model would help.")
         )
         yield f"The training loss is {below}: the model memorises its training sequences. {remedy}"

@@ -8,8 +8,7 @@ from jaxtyping import Float, Int
 
 from attnlab.configuration.cancellation import check_in
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import AbstractGenerator, OwnSequences
-from attnlab.generators.own_sequences import fit
+from attnlab.generators import AbstractGenerator
 from attnlab.optimum.best import (
     Best,
     best_from_groups,
@@ -158,9 +157,9 @@ def baselines_of(
     one, `best reference`, is one of the others.
     """
     generator = generator.at_length(length)
-    if isinstance(generator, OwnSequences):
-        return _of_references(generator)
     baselines = counted_baselines(generator, length, most)
+    if not generator.has_law:
+        return baselines
     own = own_baselines(generator, length, most)
     # Only the exact prediction may come last; with the rule known, less loss is possible.
     known = [Baseline(name, each.final) for name, each in own.items() if name != RULE_KNOWN]
@@ -181,10 +180,13 @@ def counted_baselines(
     At large lengths the fit of `linear` takes most of the time.
     """
     generator = generator.at_length(length)
-    if isinstance(generator, OwnSequences):
-        return _of_references(generator)
     vocab = generator.vocabulary.size
     uniform = Best(nll=float(np.log(vocab)), accuracy=1 / vocab)
+    if (found := generator.fitted()) is not None:
+        blocks = found.held_out.blocks
+        known = {name: mean_best(*each, blocks=blocks) for name, each in found.results.items()}
+        known = {"uniform": uniform, **known, generator.best_words.floor: known[found.name]}
+        return tuple(map(Baseline, known.keys(), known.values()))
     if generator.writes_target:
         return Baseline("uniform", uniform), Baseline("unigram", uniform)
     if generator.has_loss_mask():
@@ -198,14 +200,6 @@ def counted_baselines(
         known = _sampled_baselines(generator, length, recent)
     names = ("uniform", "unigram", *(f"order-{order}" for order in range(1, len(known))))
     return tuple(map(Baseline, names, (uniform, *known)))
-
-
-def _of_references(generator: OwnSequences) -> tuple[Baseline, ...]:
-    found, size = fit(generator), generator.vocabulary.size
-    known = {"uniform": Best(float(np.log(size)), 1 / size)}
-    known |= {name: mean_best(*each, blocks=found.blocks) for name, each in found.results.items()}
-    known[generator.best_words.floor] = known[found.name]
-    return tuple(Baseline(name, best) for name, best in known.items())
 
 
 def _unigram_in_loss(generator: AbstractGenerator, length: int) -> Best:

@@ -10,8 +10,7 @@ from jaxtyping import Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import quoted
-from attnlab.generators import AbstractGenerator, OwnSequences, log_predictives
-from attnlab.generators.own_sequences import best_by_position, fit
+from attnlab.generators import AbstractGenerator, log_predictives
 from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sequences import (
     SAMPLES,
@@ -82,11 +81,9 @@ def optimum(generator: AbstractGenerator, length: int, most: int | None = None) 
     over blocks.
     """
     generator = generator.at_length(length)
-    if isinstance(generator, OwnSequences):
-        blocks = fit(generator).blocks
-        return Optimum(
-            tuple(mean_best(*each, blocks=blocks) for each in best_by_position(generator))
-        )
+    if (found := generator.fitted()) is not None:
+        results, blocks = found.predictor.results(found.held_out.sequences()), found.held_out.blocks
+        return Optimum(tuple(mean_best(*each, blocks=blocks) for each in results))
     if (laws := generator.next_laws()) is not None:
         by_position = tuple(_exact(np.ones(1), law[None]) for law in laws)
         return Optimum(

@@ -14,7 +14,6 @@ from attnlab import Experiment, evaluate, prepare, train
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Custom, Even, GoldenMean, Markov, OwnSequences, sample
 from attnlab.generators.context_tree import grow, weighted
-from attnlab.generators.own_sequences import fit
 from attnlab.generators.own_text import decode
 from attnlab.inspection import in_words
 from attnlab.inspection.what_happened import happened_in
@@ -212,7 +211,7 @@ def test_the_interval_covers_the_expected_loss_of_the_reference():
     for _ in range(400):
         own = OwnSequences(text=written(chain_of(rng, 10_000))).at_length(length)
         best = optimum(own, length).final
-        predictor, state = fit(own).predictor, np.zeros(len(windows), int)
+        predictor, state = own.fitted().predictor, np.zeros(len(windows), int)
         for seen in range(length):
             state = predictor.after[state, windows[:, seen]]
         # Of other sequences, less the noise that the law has on them.
@@ -306,7 +305,7 @@ def test_what_is_said_of_a_run_names_no_floor(trained):
         trace=mean_trace(state.model, setup.probes),
         losses=(),
     )
-    words = in_words(happened, experiment.model, has_law=False)
+    words = in_words(happened, experiment.model)
     assert "best reference" in words
     assert "floor" not in words
     assert "possible" not in words

@@ -9,7 +9,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.generators import OwnSequences
-from attnlab.generators.own_text import MOST_BYTES, decode, read_sequences
+from attnlab.generators.own_text import MOST_BYTES, decode
 from attnlab.runs.links import control_key
 from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
 from attnlab.ui.core.display import draw_button
@@ -22,35 +22,27 @@ _UPLOAD = "own_text_file"
 _MOST_PROBLEMS, _MOST_SHOWN, _MOST_TOKENS = 50, 3, 60
 
 
-def take_own_text(key: str) -> None:
-    """Set the text of a control to that of a newly uploaded file. Call it before it is drawn."""
+def draw_own_text(label: str, common: dict[str, Any]) -> None:
+    """Draw the text of the user: to type, or to replace by a file; `common` is for the control."""
+    key = common["key"]
 
     def take(file: UploadedFile | None) -> Message:
         if file is None:
             return None
         try:
-            if file.size > MOST_BYTES:
-                problem = f"longer than {MOST_BYTES:,} bytes"
-                raise OptionError("file", file.name, problem, "Take a part of it")
             st.session_state[key] = decode(file.getvalue())
         except OptionError as error:
             return partial(draw_error, f"{quoted(file.name)}: {error}")
         return None
 
+    # Before the control of the text is drawn.
     take_upload(_UPLOAD, take)
-
-
-def draw_own_text(label: str, common: dict[str, Any]) -> None:
-    """Draw the text of the user: to type, or to replace by a file; `common` is for the control."""
-    key = common["key"]
-    take_own_text(key)
     text = st.session_state[key]
     if isinstance(text, str) and len(text) > MOST_TYPED_TEXT:
         st.markdown(f"**{label}**: {len(text):,} characters", help=common["help"])
         draw_button("Clear", f"{key}_clear", "close", st.session_state.update, {key: ""})
     else:
-        height = 120
-        st.text_area(f"{label}: paste here", height=height, max_chars=MOST_TYPED_TEXT, **common)
+        st.text_area(f"{label}: paste here", height=120, max_chars=MOST_TYPED_TEXT, **common)
     draw_upload(
         "or upload a text or CSV file",
         key=_UPLOAD,
@@ -65,7 +57,7 @@ def draw_understood() -> None:
     keys = (control_key(OwnSequences, name) for name in ("text", "layout", "tokens", "letters"))
     with st.container(key="understood"):
         try:
-            found = read_sequences(*(st.session_state[key] for key in keys))
+            found = OwnSequences(*(st.session_state[key] for key in keys)).understood
         except OptionError as error:
             draw_error(as_message(str(error)))
             return
