@@ -11,7 +11,6 @@ from jaxtyping import Float, Int
 from attnlab.comparisons.intervals import (
     LEVEL,
     Interval,
-    adjusted_p_values,
     are_split,
     check_level,
     doubts_of,
@@ -22,6 +21,7 @@ from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row, errors_of, figures_of
 from attnlab.configuration.options import OptionError
 from attnlab.generators import predicted_count
+from attnlab.optimum.conformity import adjusted_p_values
 from attnlab.training.experiment import Experiment
 
 _FEWEST = 2

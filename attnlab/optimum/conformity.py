@@ -114,7 +114,9 @@ def conformity(process: AbstractGenerator, sequences: Sequence[Sequence[int]]) -
     tests = list(_tests(tokens, probs, is_token))
     if not tests:
         raise OptionError("samples", size, "too few tokens to test", "Give more sequences")
-    return Conformity(lengths.size, size, tuple(_adjusted(tests)))
+    adjusted = adjusted_p_values(np.array([test.p_value for test in tests])).tolist()
+    found = (test._replace(adjusted=each) for test, each in zip(tests, adjusted, strict=True))
+    return Conformity(lengths.size, size, tuple(found))
 
 
 def _tests(
@@ -125,52 +127,43 @@ def _tests(
     from scipy.special import chdtrc
 
     vocab = probs.shape[2]
-    code = np.zeros_like(tokens)
     for order in range(min(_LONGEST, tokens.shape[1] - 1) + 1):
-        counted = is_token.copy()
-        counted[:, :order] = False
+        counted, powers = is_token[:, order:], vocab ** np.arange(order)
         if counted.sum() < _VISITS * vocab**order:
             return
+        # A digit for each token of the context, the oldest first.
+        contexts = np.lib.stride_tricks.sliding_window_view(tokens, order + 1, axis=1)[..., :-1]
+        code = np.einsum("stk,k->st", contexts, powers)[counted]
+        following, laws = tokens[:, order:][counted], probs[:, order:][counted]
         statistic, degrees, worst = 0.0, 0, None
-        of_order = code[counted], tokens[counted], probs[counted]
-        for context, places in _contexts(of_order[0]):
-            each, laws = of_order[1][places], of_order[2][places]
-            expected = laws.sum(axis=0)
-            difference = np.bincount(each, minlength=vocab) - expected
-            covariance = np.diag(expected) - laws.T @ laws
+        for places, is_one in _by_context(code):
+            expected, visits = laws[places].sum(axis=0), len(places)
+            difference = np.bincount(following[places], minlength=vocab) - expected
+            covariance = np.diag(expected) - laws[places].T @ laws[places]
             change, freedom = _chi_squared(difference, covariance)
             statistic, degrees = statistic + change, degrees + freedom
             variance = np.diag(covariance)
             far = np.abs(difference) / np.sqrt(np.where(variance < _VARIANCE, np.inf, variance))
-            token, visits = int(far.argmax()), len(each)
-            if context is not None and far[token] > (worst.errors if worst else 0):
+            token = int(far.argmax())
+            if is_one and far[token] > (worst.errors if worst else 0):
                 share = float(expected[token]) / visits
                 seen = share + float(difference[token]) / visits
-                before = _digits(context, vocab, order)
-                worst = Deviation(before, token, visits, seen, share, float(far[token]))
+                context = tuple((code[places[0]] // powers % vocab).tolist())
+                worst = Deviation(context, token, visits, seen, share, float(far[token]))
         if degrees:
             p_value = float(chdtrc(degrees, statistic))
             yield ContextTest(order, statistic, degrees, p_value, p_value, worst)
-        # The context of the next order, with the oldest token as the leading digit.
-        before = np.zeros_like(tokens)
-        before[:, 1:] = tokens[:, :-1]
-        for back in range(1, order + 1):
-            before[:, back + 1 :] += tokens[:, : -back - 1] * vocab**back
-        code = before
 
 
-def _contexts(
+def _by_context(
     code: Int[np.ndarray, " counted"],
-) -> Iterator[tuple[int | None, Int[np.ndarray, " visits"]]]:
-    """Yield each context with its places; those with few visits come last, together, with None."""
-    contexts, counts = np.unique(code, return_counts=True)
+) -> Iterator[tuple[Int[np.ndarray, " visits"], bool]]:
+    """Yield the places of each context with True, and those of all with few visits with False."""
+    _, counts = np.unique(code, return_counts=True)
     of_context = np.split(np.argsort(code, kind="stable"), np.cumsum(counts)[:-1])
-    rare = [places for places in of_context if len(places) < _VISITS]
-    for context, places in zip(contexts, of_context, strict=True):
-        if len(places) >= _VISITS:
-            yield int(context), places
-    if rare:
-        yield None, np.concatenate(rare)
+    yield from ((places, True) for places in of_context if len(places) >= _VISITS)
+    if rare := [places for places in of_context if len(places) < _VISITS]:
+        yield np.concatenate(rare), False
 
 
 def _chi_squared(
@@ -184,15 +177,24 @@ def _chi_squared(
     return float((along**2 / values[kept]).sum()), int(kept.sum())
 
 
-def _adjusted(tests: list[ContextTest]) -> Iterator[ContextTest]:
-    """Return the tests with p-values that hold for all of them together."""
-    order = np.argsort([test.p_value for test in tests])
-    least, found = 0.0, np.ones(len(tests))
-    for done, place in enumerate(order):
-        least = max(least, min(1.0, (len(tests) - done) * tests[place].p_value))
-        found[place] = least
-    return (test._replace(adjusted=float(p)) for test, p in zip(tests, found, strict=True))
+def adjusted_p_values(
+    p_values: Float[np.ndarray, "*sets tests"],
+) -> Float[np.ndarray, "*sets tests"]:
+    """Return Holm's step-down p-values, for each set of tests along the last axis.
 
+    Of m tests, with p_(1) ≤ … ≤ p_(m): the adjusted p_(k) is the largest of (m - j + 1) p_(j) over
+    j ≤ k, and at most 1. If tests below α are called significant, the probability of any false one
+    is at most α, however the tests depend on each other (Holm 1979, "A simple sequentially
+    rejective multiple test procedure"). Raises an error for values outside 0 to 1.
 
-def _digits(code: int, vocab: int, order: int) -> tuple[int, ...]:
-    return tuple(code // vocab**place % vocab for place in reversed(range(order)))
+    >>> adjusted_p_values(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    if not ((p_values >= 0) & (p_values <= 1)).all():
+        raise ValueError(f"`p_values` are {p_values.tolist()}. Give numbers from 0 to 1.")
+    order = np.argsort(p_values, axis=-1)
+    times = np.arange(p_values.shape[-1], 0, -1)
+    stepped = np.minimum(np.take_along_axis(p_values, order, axis=-1) * times, 1.0)
+    adjusted = np.empty_like(stepped)
+    np.put_along_axis(adjusted, order, np.maximum.accumulate(stepped, axis=-1), axis=-1)
+    return adjusted

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -99,8 +100,12 @@ def informative_positions(true: Dependence) -> Bool[np.ndarray, " position"]:
 
 
 def informative_of(generator: AbstractGenerator, length: int) -> Bool[np.ndarray, " position"]:
-    """Return the `informative_positions` of a process; without a law none is known."""
-    if not generator.has_law:
+    """Return the `informative_positions` of a process.
+
+    There is none without a law, and none where each sequence has its own sources, as in a task.
+    """
+    own = generator.at_length(length).true_sources(jnp.zeros(length, jnp.int32))
+    if own is not None or generator.prompt_length() or not generator.has_law:
         return np.zeros(length, bool)
     return informative_positions(dependence(generator, length))
 

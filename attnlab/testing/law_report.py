@@ -2,9 +2,10 @@
 
 import functools
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
-from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.number_text import show_count, show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator, AbstractHiddenChain
 from attnlab.optimum.exact_table import certain_after
@@ -37,20 +38,19 @@ class LawReport(NamedTuple):
     @property
     def visibility(self) -> str:
         """Return how soon the tokens determine the hidden state, in words, or ""."""
-        shares = self.certain_after
+        shares, tokens = self.certain_after, partial(show_count, noun="token")
         if not shares:
             return ""
         if max(shares) < _SURE:
-            return f"Up to {len(shares) - 1} tokens never determine the hidden state."
-        sure = [share > 1 - _SURE for share in shares]
-        if sure[-1]:
-            first = len(sure) - [*reversed(sure), False].index(False)
-            return f"From {tokens_in_words(first)} on, the tokens determine the hidden state."
+            return f"Up to {tokens(len(shares) - 1)} never determine the hidden state."
+        if shares[-1] > 1 - _SURE:
+            first = max((n for n, share in enumerate(shares, 1) if share < 1 - _SURE), default=0)
+            return f"From {tokens(first)} on, the tokens determine the hidden state."
         first = next(seen for seen, share in enumerate(shares) if share >= _SURE)
         return (
-            f"After {tokens_in_words(len(shares) - 1)}, the tokens determine the hidden state in "
+            f"After {tokens(len(shares) - 1)}, the tokens determine the hidden state in "
             f"{show_percent(shares[-1])} of all cases; the first time they can is after "
-            f"{tokens_in_words(first)}."
+            f"{tokens(first)}."
         )
 
     @property
@@ -65,8 +65,8 @@ def law_report(process: AbstractGenerator, length: int | None = None) -> LawRepo
 
     Args:
         process: The process.
-        length: The number of tokens; by default five, or fewer if these are too many sequences. It
-            is ignored if the options of the process fix its length.
+        length: The number of tokens, if the process does not fix it; by default five, or fewer if
+            these are too many sequences.
 
     Raises:
         OptionError: If there are too many sequences to check all of them.
@@ -76,19 +76,16 @@ def law_report(process: AbstractGenerator, length: int | None = None) -> LawRepo
     if own is not None:
         length = least
     elif length is None:
-        enough = (n for n in range(USUAL_LENGTH, least, -1) if vocab**n <= MOST_SEQUENCES)
-        length = next(enough, max(least, 2))
+        few = (n for n in range(USUAL_LENGTH, least, -1) if vocab**n <= MOST_SEQUENCES)
+        length = next(few, max(least, 2))
     if vocab**length > MOST_SEQUENCES:
-        problem = (
-            f"{vocab}^{length} sequences are too many to check all, more than {MOST_SEQUENCES:,}"
-        )
+        problem = f"{vocab}^{length} sequences are too many to check all"
         remedy = "Choose options with fewer symbols or shorter sequences"
         raise OptionError("process", process.name, problem, remedy)
     process = process.at_length(length - 1)
-    laws = tuple(_checked(process, length))
-    report = LawReport(length, laws)
+    report = LawReport(length, tuple(_checked(process, length)))
     if report.holds and isinstance(process, AbstractHiddenChain):
-        return report._replace(certain_after=tuple(certain_after(process, length)))
+        report = report._replace(certain_after=tuple(certain_after(process, length)))
     return report
 
 
@@ -124,8 +121,3 @@ def _in_a_line(error: Exception) -> str:
     places = [line for line in lines if line.startswith(("Mismatched", "Max absolute", "["))]
     kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
     return kind + ("; ".join([*lines[:1], *places[:3]]) or "no message")
-
-
-def tokens_in_words(count: int) -> str:
-    """Return a number of tokens as text."""
-    return f"{count} token{'s' * (count != 1)}"

@@ -189,7 +189,4 @@ def _check_parameters(
     if build:
         return
     parts = parameters_by_part(options, vocab=vocab, length=length)
-    require(
-        sum(part.count for part in parts) == parameter_count(model),
-        "parts do not add up",
-    )
+    require(sum(part.count for part in parts) == parameter_count(model), "parts do not add up")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,9 +22,9 @@ from attnlab.generators import (
     predictions_from,
     sample,
 )
+from attnlab.optimum.sequences import MOST_SEQUENCES
 from attnlab.testing.checks import check_record, close, equal, require
 
-_MOST_SEQUENCES = 60_000
 # For about one key in a hundred, a correct sampler exceeds this in one of several thousand cells.
 _SIGMAS = 4.5
 # Cells with fewer expected draws are far from normal, so they are pooled.
@@ -32,15 +33,7 @@ _FEW = 25
 Joint = Callable[[int], Float[np.ndarray, "..."]]
 
 
-def check_process(
-    process: AbstractGenerator,
-    *,
-    length: int = 5,
-    joint: Joint | None = None,
-    draws: int = 60_000,
-    seed: int = 13,
-    plain: bool = True,
-) -> None:
+def check_process(process: AbstractGenerator, **how: Any) -> None:
     """Check that a process knows its own probabilities and samples from them.
 
     Predictions are distributions, do not see later tokens, are equal with and without compilation,
@@ -52,22 +45,13 @@ def check_process(
 
     Args:
         process: A process whose options fit this length.
-        length: Number of tokens. A process with a fixed length is checked at that length.
-        joint: An oracle that shares no code with the process: p(tokens) of all sequences of some
-            length in float64, as an array of shape (vocab,) * length. By default, the product of
-            the process's own predictions.
-        draws: Number of sequences to draw.
-        seed: Seed of these sequences.
-        plain: Whether to compute without compilation too, which takes a third of the time.
+        how: `length`, `joint`, `draws`, `seed` and `plain`, as in `process_laws`.
 
     Raises:
         AssertionError: If a law does not hold; the message says which.
         ValueError: If there are more than 60,000 sequences.
-
     """
-    for _, check in process_laws(
-        process, length=length, joint=joint, draws=draws, seed=seed, plain=plain
-    ):
+    for _, check in process_laws(process, **how):
         check()
 
 
@@ -83,61 +67,50 @@ def process_laws(
     """Yield each law of `check_process` in words, with a function that checks it.
 
     Later laws may have no meaning for a process that breaks an earlier one.
+
+    Args:
+        process: A process whose options fit this length.
+        length: Number of tokens. A process with a fixed length is checked at that length.
+        joint: An oracle that shares no code with the process: p(tokens) of all sequences of some
+            length in float64, as an array of shape (vocab,) * length. By default, the product of
+            the process's own predictions.
+        draws: Number of sequences to draw.
+        seed: Seed of these sequences.
+        plain: Whether to compute without compilation too, which takes a third of the time.
     """
     own, vocab = process.own_length(), process.vocabulary.size
     length = length if own is None else own + 1
-    if vocab**length > _MOST_SEQUENCES:
+    if vocab**length > MOST_SEQUENCES:
         raise ValueError(f"`length` is {quoted(length)}: too many sequences. Choose fewer tokens.")
-    yield "the options survive JSON", lambda: check_record(process)
+    yield "the options survive JSON", partial(check_record, process)
     sequences = np.indices((vocab,) * length).reshape(length, -1).T
     log_probs, mask, sources = jax.tree.map(np.asarray, _statements(process, sequences))
     table = log_probs.astype(np.float64).reshape((vocab,) * length + (length, vocab))
     law = stated = _law_of(table)
-    yield (
-        "predictions depend on earlier tokens alone",
-        lambda: _check_sees_the_past_alone(table, stated),
-    )
-    yield (
-        "the probabilities of all sequences sum to 1",
-        lambda: close(stated.sum(), 1, "sequences do not sum to 1"),
-    )
+    yield "predictions depend on earlier tokens alone", partial(_check_causal, table, stated)
+    of_all = "the probabilities of all sequences sum to 1"
+    yield of_all, partial(close, stated.sum(), 1, "sequences do not sum to 1")
     if joint is not None:
-        oracle = joint(length)
+        law, same = joint(length), "sequences have the probabilities of the oracle"
         # Each factor has a float32 rounding error of its logarithm.
         rounding = {"rtol": 5e-6 * length, "atol": 1e-9}
-        yield (
-            "sequences have the probabilities of the oracle",
-            lambda: close(stated, oracle, "sequences differ from the oracle", **rounding),
-        )
-        law = oracle
-    yield (
-        "predictions are distributions, and -inf for impossible tokens",
-        lambda: _check_predictions(table, law),
-    )
+        yield same, partial(close, stated, law, "sequences differ from the oracle", **rounding)
+    yield "predictions are distributions; impossible is -inf", partial(_check_rows, table, law)
     if plain:
-        yield (
-            "predictions are equal with and without compilation",
-            lambda: _check_compiled(process, table, law),
-        )
-    yield (
-        "sequences and continuations are drawn as often as predicted",
-        lambda: _check_draws(process, law, draws, seed),
-    )
+        yield "compilation changes no prediction", partial(_check_compiled, process, table, law)
+    drawn = "sequences and continuations are drawn as often as predicted"
+    yield drawn, partial(_check_draws, process, law, draws, seed)
     if isinstance(process, AbstractHiddenChain):
-        yield (
-            "beliefs are the distribution of the drawn hidden states",
-            lambda: _check_beliefs(process, length, draws, seed),
-        )
+        of_states = "beliefs are the distribution of the drawn hidden states"
+        yield of_states, partial(_check_beliefs, process, length, draws, seed)
     if mask is not None:
-        yield (
-            "the loss mask depends on earlier tokens alone",
-            lambda: _check_loss_mask(mask.reshape(*law.shape, length), law),
-        )
+        masked = mask.reshape(*law.shape, length)
+        yield "the loss mask depends on earlier tokens alone", partial(_check_mask, masked, law)
     if sources is not None:
         in_loss = np.ones(sequences.shape, bool) if mask is None else mask
         possible, rows = law.ravel() > 0, table.reshape(-1, length, vocab)
         parts = [part[possible] for part in (sequences, rows, sources, in_loss)]
-        yield "predictions depend on the true sources alone", lambda: _check_sources(*parts)
+        yield "predictions depend on the true sources alone", partial(_check_sources, *parts)
 
 
 @fixed_numerics()
@@ -172,7 +145,7 @@ def _rows(table: np.ndarray, law: np.ndarray):
         yield rows[possible], after[possible] / past[possible][..., None]
 
 
-def _check_sees_the_past_alone(table: np.ndarray, law: np.ndarray) -> None:
+def _check_causal(table: np.ndarray, law: np.ndarray) -> None:
     for t in range(law.ndim):
         rows = table[..., t, :]
         same_past = rows[(slice(None),) * t + (slice(0, 1),) * (law.ndim - t)]
@@ -183,7 +156,7 @@ def _check_sees_the_past_alone(table: np.ndarray, law: np.ndarray) -> None:
         )
 
 
-def _check_loss_mask(mask: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
+def _check_mask(mask: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
     possible = law > 0
     for t in range(law.ndim):
         same_past = (slice(None),) * t
@@ -226,7 +199,7 @@ def _groups(rows: np.ndarray):
     return np.unique(rows, axis=0, return_index=True, return_inverse=True)
 
 
-def _check_predictions(table: np.ndarray, law: np.ndarray) -> None:
+def _check_rows(table: np.ndarray, law: np.ndarray) -> None:
     for t, (found, expected) in enumerate(_rows(table, law)):
         # float32 logarithms near 1 resolve probabilities to about 1e-7.
         close(np.exp(found).sum(axis=-1), 1, f"token {t}: probabilities do not sum to 1", atol=2e-6)

@@ -147,7 +147,7 @@ def test_own_samples_agree_and_those_of_another_rate_do_not(run, tmp_path):
         (b"A\x00B\n", "line 1"),
         (b"0 1 2\nA B C\n", "line 1"),
         (b"AABCA\n", "too few tokens to test"),
-        (b"\xff\xfe\x00A", "not a text in UTF-8"),
+        (b"\xff\x00A", "not text in UTF-8"),
         (None, "No such file"),
     ],
 )

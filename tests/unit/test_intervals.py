@@ -8,7 +8,6 @@ from scipy import stats
 
 from attnlab.comparisons.intervals import (
     Interval,
-    adjusted_p_values,
     are_split,
     exactly,
     half_widths,
@@ -18,6 +17,7 @@ from attnlab.comparisons.intervals import (
 )
 from attnlab.comparisons.paired import least_spread_of_shares, paired_test
 from attnlab.configuration.options import OptionError
+from attnlab.optimum.conformity import adjusted_p_values
 
 SIGMAS = 4.5
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=8)
