@@ -26,23 +26,16 @@ class BuiltMetadata(MetadataHookInterface):
             # Comparisons on the workers of a Dask cluster.
             "dask": ["distributed>=2026.1"],
         }
-        repository, site = (
-            os.environ.get(f"ATTNLAB_{name}_URL", "").rstrip("/") for name in ("REPOSITORY", "SITE")
-        )
+        names = ("ATTNLAB_REPOSITORY_URL", "ATTNLAB_SITE_URL")
+        repository, site = (os.environ.get(name, "").rstrip("/") for name in names)
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
-        if repository:
-            text = with_absolute_links(text, repository)
+        text = with_absolute_links(text, repository) if repository else text
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
-        metadata["urls"] = {
-            name: address
-            for name, address in {
-                "Documentation": site,
-                "Source": repository,
-                "Issues": repository and f"{repository}/issues",
-                "Changelog": repository and f"{repository}/blob/HEAD/CHANGELOG.md",
-            }.items()
-            if address
-        }
+        urls = {"Documentation": site, "Source": repository}
+        if repository:
+            urls["Issues"] = f"{repository}/issues"
+            urls["Changelog"] = f"{repository}/blob/HEAD/CHANGELOG.md"
+        metadata["urls"] = {name: address for name, address in urls.items() if address}
 
 
 def with_absolute_links(text: str, repository: str) -> str:

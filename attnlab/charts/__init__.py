@@ -18,7 +18,6 @@ from attnlab.charts.curves import within as within
 from attnlab.charts.dots import claim_chart as claim_chart
 from attnlab.charts.dots import dots_chart as dots_chart
 from attnlab.charts.dots import means_table as means_table
-from attnlab.charts.dots import measured_chart as measured_chart
 from attnlab.charts.dots import plot_chart as plot_chart
 from attnlab.charts.dots import references_table as references_table
 from attnlab.charts.dots import result_chart as result_chart

@@ -160,10 +160,11 @@ def dots_chart(
         for place, row in enumerate(published, 1)
         for source, value in zip([*_SHAPES][1:], row.published, strict=True)
     )
+    references = references_table(rows, figure)
     return _dots(
         seeds_table(numbers),
         means_table(rows, labels, figure),
-        references_table(rows, figure),
+        references,
         None,
         _published_table(marks) if published else None,
         labels=tuple(labels),
@@ -172,47 +173,7 @@ def dots_chart(
         has_legend=figure in OF_REFERENCES,
         domain=(0.0, 1.0) if figure == "exact_match" else None,
         climbs=climbs,
-        names=(*[*REFERENCES][:-1], *dict.fromkeys(map(_best_of, rows))),
-    )
-
-
-def measured_chart(
-    numbers: Mapping[str, Mapping[int, float]],
-    means: Mapping[str, tuple[float, float | None, float | None]],
-    best: Mapping[str, float],
-    figure: str,
-    *,
-    reference: str = "best possible",
-) -> Drawing:
-    """Draw one row per setting, as `dots_chart`, from numbers alone.
-
-    Args:
-        numbers: The number of every seed, by setting.
-        means: The mean with the ends of its interval, by setting.
-        best: The best known number, by setting.
-        figure: The name of the measure.
-        reference: What the best known number is called.
-    """
-    places = {label: place for place, label in enumerate(numbers, 1)}
-    found = [
-        (place + BELOW, label, *means[label], "", len(numbers[label]))
-        for label, place in places.items()
-    ]
-    columns = ["place", "setting", "value", "low", "high", "interval", "n"]
-    lines = [
-        (place, place - 0.16, place + 0.44, reference, best[label])
-        for label, place in places.items()
-        if label in best
-    ]
-    return _dots(
-        seeds_table(numbers),
-        pd.DataFrame(found, columns=columns).astype({"low": float, "high": float}),
-        pd.DataFrame(lines, columns=["place", "above", "below", "reference", "value"]),
-        None,
-        None,
-        labels=tuple(numbers),
-        title=title_of(figure),
-        names=(reference,),
+        names=tuple(dict.fromkeys(references["reference"]) or REFERENCES),
     )
 
 

@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,7 @@ from attnlab.result_card import (
 from attnlab.result_card.checking import DIFFERS
 from attnlab.runs.history import current_versions
 from attnlab.runs.links import to_query
-from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.whole_file import read_bytes
-from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_memory
 
 
@@ -40,8 +39,7 @@ def add_card(commands: argparse._SubParsersAction) -> None:
     making = commands.add_parser("card", help="write a result as a card that checks itself")
     making.add_argument(
         "result",
-        help="a run file, the number that `runs list` prints, a published result as "
-        "`reproduce --list` names it, or a card",
+        help="a run file, a number of `runs list`, a name of `reproduce --list`, or a card",
     )
     making.add_argument("--svg", metavar="FILE", help="write the card as a picture")
     making.add_argument("--png", metavar="FILE", help="write the card as a picture")
@@ -76,24 +74,18 @@ def _as(name: str, card: ResultCard) -> bytes:
 
 
 def _card(named: str, address: str) -> ResultCard:
-    if Path(named).is_file() and _is_card(named):
-        return read_card(named, "result")
     if named in KNOWN_RESULTS and not Path(named).is_file():
         return card_of_shipped(KNOWN_RESULTS[named], link=f"{address}/known_results#{named}")
+    with suppress(OSError):
+        # A run file begins with the length of its header.
+        head = read_bytes(Path(named), is_right=lambda head: False, most=MOST_BYTES)
+        if named.endswith(".json") or head.lstrip()[:1] == b"{":
+            return _read_card(named, "result")
     run, _ = run_and_entry(named)
     return card_of_run(run, link=f"{address}/?{urlencode(to_query(run.experiment))}")
 
 
-def _is_card(file: str) -> bool:
-    """Return whether a file begins as JSON; a run file has the length of its header there."""
-    try:
-        with_head = read_bytes(Path(file), is_right=lambda head: False, most=MOST_BYTES)
-    except OSError:
-        return False
-    return file.endswith(".json") or with_head.lstrip()[:1] == b"{"
-
-
-def read_card(file: str, name: str) -> ResultCard:
+def _read_card(file: str, name: str) -> ResultCard:
     """Return the card in a file that is given as the option `name`."""
     try:
         data = read_bytes(Path(file), is_right=lambda head: True, most=MOST_BYTES)
@@ -107,7 +99,7 @@ def run_card_check(parsed: dict[str, Any], progress: CommandProgress) -> int:
     file, as_json = parsed.pop("generator"), parsed.pop("json")
     for name, value in parsed.items():
         raise OptionError(name, value, "the card has its own settings", "Leave it out")
-    card, here = read_card(file, "card"), current_versions()
+    card, here = _read_card(file, "card"), current_versions()
     for setting in card.settings:
         check_memory(setting.experiment, bytes_of_machine())
     if not card.versions.agree_with(here):
@@ -116,15 +108,12 @@ def run_card_check(parsed: dict[str, Any], progress: CommandProgress) -> int:
         print(f"attnlab: {words}: the last digits may differ.", file=sys.stderr)
     time = show_duration(seconds_of(card.runs))
     print(f"Training takes about {time}, by a rough estimate.", file=sys.stderr)
-
-    def train(runs: Sequence[Experiment], **how: Any) -> list[RunSummary]:
-        return carry_out(runs, None, progress, what="of the card", keep=False, **how)
-
     progress.words = "while the run was being trained"
+    train = partial(carry_out, executor=None, progress=progress, what="of the card", keep=False)
     found = check_card(card, train)
     if as_json:
-        differences = [each._asdict() | {"agrees": each.agrees} for each in found.differences]
-        print_json({"says": found.says, "sentences": found.sentences, "differences": differences})
+        rows = [each._asdict() | {"agrees": each.off <= 1} for each in found.differences]
+        print_json({"says": found.says, "sentences": found.sentences, "differences": rows})
     else:
         print("\n".join(found.sentences))
     return int(found.says == DIFFERS)

@@ -13,7 +13,7 @@ from attnlab.film.subject import Subject, subject_of
 from attnlab.generators import is_task
 from attnlab.inspection import depends_on, in_words
 from attnlab.inspection.what_happened import happened_in
-from attnlab.models import AbstractModel, Trace
+from attnlab.models import AbstractModel
 from attnlab.models.inside import head_name, heads_of, mean_trace, trace_of
 from attnlab.optimum import (
     FEW_BELIEFS,
@@ -247,20 +247,18 @@ def film_of(run: Run) -> Film:
         raise OptionError("run", experiment.model.name, "never tested", "Train it with attnlab")
     process, length = experiment.generator, experiment.length
     probes = np.asarray(draw_data(experiment).probes)[:, :-1]
-    informative = informative_of(process, length)
     kept = history.checkpoints or ((int(run.state.step), run.state.model),)
     last = kept[-1][1]
     scene = scene_of(
         experiment,
         probes[0],
         last,
-        informative=(np.flatnonzero(informative) + 1).tolist(),
+        informative=(np.flatnonzero(informative_of(process, length)) + 1).tolist(),
         truth=true_probs(process, tuple(map(int, probes[0]))),
         marginals=None if last.has_heads else token_marginals(process, length),
         frames=len(kept),
     )
     shown = some(kept, scene.most_frames)
-    baselines = baselines_of(process, length, FEW_BELIEFS)
     subject = subject_of(experiment)
     measured = {}
     if subject is not None:
@@ -271,43 +269,31 @@ def film_of(run: Run) -> Film:
         scene=scene,
         frames=tuple(scene.frame(step, model) for step, model in shown),
         history=history,
-        baselines=baselines,
+        baselines=baselines_of(process, length, FEW_BELIEFS),
         subject=subject,
         measured=measured,
-        about=about_run(run, baselines, informative, mean_trace(last, probes)),
+        about=about_run(run, probes),
         left_out=f"{scene.left_out}{fewer}".strip(),
     )
 
 
-def about_run(
-    run: Run,
-    baselines: Sequence[Baseline],
-    informative: Bool[np.ndarray, " position"],
-    trace: Trace,
-) -> str:
-    """Return sentences about what a run has learned.
-
-    Args:
-        run: The run.
-        baselines: The baselines of its process, from the uniform guess to the floor.
-        informative: The positions that the prediction truly depends on.
-        trace: The mean trace of its last model over the probes.
-    """
+def about_run(run: Run, probes: Int[np.ndarray, "probes length"]) -> str:
+    """Return sentences about what a run has learned; its attention is the mean over the probes."""
     experiment, history = run.experiment, run.history
+    process, length = experiment.generator, experiment.length
     happened = happened_in(
         experiment,
         history.tests,
-        baselines,
-        informative=informative,
-        trace=trace,
+        baselines_of(process, length, FEW_BELIEFS),
+        informative=informative_of(process, length),
+        trace=mean_trace(run.state.model, probes),
         losses=history.losses,
     )
     return in_words(
         happened,
         experiment.model,
         learning_rate=experiment.training.learning_rate,
-        word=experiment.generator.position_word,
-        has_law=experiment.generator.has_law,
+        word=process.position_word,
     )
 
 

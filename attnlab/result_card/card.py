@@ -3,8 +3,6 @@
 import dataclasses
 import json
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -14,7 +12,7 @@ from attnlab.configuration.records import UnregisteredError
 from attnlab.inspection import measure_of
 from attnlab.known_results import KNOWN_RESULTS, NUMBERS
 from attnlab.optimum import Best
-from attnlab.runs.history import MOST_TESTS, Versions, versions_of
+from attnlab.runs.history import Versions, versions_of
 from attnlab.runs.links import from_query, left_out_of_link
 from attnlab.training.experiment import Experiment, from_json_record, to_json
 
@@ -22,14 +20,14 @@ VERSION = 1
 MOST_BYTES = 2_000_000
 RUN, COMPARISON, KNOWN = "run", "comparison", "known result"
 _FORMAT = "attnlab card"
-_MOST_SETTINGS, _MOST_CHARACTERS, _MOST_LINK = 500, 2_000, 20_000
-_REMEDY = "Choose a card that attnlab wrote."
+_TEXTS = ("kind", "sentence", "machine", "name", "figure", "link")
+_OF_ANOTHER = "Use the attnlab that wrote it, or make the card again."
 
 
 class CardError(AttnlabError, ValueError):
     """A text that cannot be read as a card; the message states the problem and the remedy."""
 
-    def __init__(self, problem: str, remedy: str = _REMEDY):
+    def __init__(self, problem: str, remedy: str = "Choose a card that attnlab wrote."):
         super().__init__(f"{problem} {remedy}")
 
 
@@ -57,7 +55,7 @@ class CardMeasure:
     @property
     def n(self) -> int:
         """The number of seeds that have a result."""
-        return sum(each is not None for each in self.by_seed)
+        return len(self.by_seed) - self.by_seed.count(None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +84,11 @@ class CardSetting:
         """The experiment with every seed."""
         return tuple(dataclasses.replace(self.experiment, seed=seed) for seed in self.seeds)
 
+    @property
+    def by_name(self) -> dict[str, CardMeasure]:
+        """The measures by name."""
+        return {measure.name: measure for measure in self.measures}
+
 
 @dataclasses.dataclass(frozen=True)
 class ResultCard:
@@ -93,25 +96,23 @@ class ResultCard:
 
     Attributes:
         kind: "run", "comparison" or "known result".
-        name: The name of the known result, or "".
         sentence: The result in words.
         settings: The settings with their numbers.
         versions: The software that made the runs; a part is empty if it is not known.
         machine: The kind of machine that made them, or "" if it is not known.
+        name: The name of the known result, or "".
         figure: The measure that a comparison is about, or "".
         link: An address that opens the settings, or "".
-        places: The decimal places of the numbers of each seed; None if they have all digits.
     """
 
     kind: str
-    name: str
     sentence: str
     settings: tuple[CardSetting, ...]
     versions: Versions
     machine: str
+    name: str = ""
     figure: str = ""
     link: str = ""
-    places: int | None = None
 
     @property
     def runs(self) -> tuple[Experiment, ...]:
@@ -140,24 +141,24 @@ def card_from_json(text: str) -> ResultCard:
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise CardError(f"This file has more than {MOST_BYTES // 1_000_000} MB, unlike any card.")
     try:
-        record = json.loads(text)
+        record: Any = json.loads(text)
     except (ValueError, RecursionError):
         is_card = f'"{_FORMAT}"' in text[:200]
         problem = "This card is damaged or cut off" if is_card else "This is not a card of attnlab"
         raise CardError(f"{problem}: it is not JSON.") from None
-    if not isinstance(record, dict) or record.get("format") != _FORMAT:
+    if not isinstance(record, dict) or record.pop("format", None) != _FORMAT:
         raise CardError("This is not a card of attnlab.")
-    if (version := record.get("version")) != VERSION or isinstance(version, bool):
+    if (version := record.pop("version", None)) != VERSION or isinstance(version, bool):
         problem = f"This card has the version {quoted(version)}, not {VERSION}."
-        raise CardError(problem, "Use the attnlab that wrote it, or make the card again.")
-    with _errors_described():
-        return _checked(_read(record))
-
-
-@contextmanager
-def _errors_described() -> Iterator[None]:
+        raise CardError(problem, _OF_ANOTHER)
     try:
-        yield
+        _require(all(isinstance(record[name], str) for name in _TEXTS))
+        record["settings"] = tuple(map(_setting, record["settings"]))
+        versions = [record["versions"].pop(name) for name in Versions._fields]
+        record["versions"] = versions_of(versions)
+        card = ResultCard(**record)
+        _check(card)
+        return card
     except CardError:
         raise
     except UnregisteredError as error:
@@ -171,54 +172,43 @@ def _errors_described() -> Iterator[None]:
         raise CardError("The parts of this card contradict each other.") from None
 
 
-def _read(record: dict[str, Any]) -> ResultCard:
-    parts = {name: value for name, value in record.items() if name not in ("format", "version")}
-    texts = ("kind", "name", "sentence", "machine", "figure", "link")
-    _require(all(isinstance(parts[name], str) for name in texts))
-    settings = tuple(_setting(each) for each in parts.pop("settings"))
-    versions = versions_of([parts["versions"].pop(name) for name in Versions._fields])
-    return ResultCard(**parts | {"settings": settings, "versions": versions})
-
-
 def _setting(record: dict[str, Any]) -> CardSetting:
-    parts = dict(record)
-    _require(isinstance(parts["label"], str))
-    return CardSetting(
-        experiment=from_json_record(parts.pop("experiment")),
-        seeds=tuple(map(_whole, parts.pop("seeds"))),
-        floor=None if (floor := parts.pop("floor")) is None else Best(**floor),
-        measures=tuple(
-            CardMeasure(**each | {"by_seed": tuple(each["by_seed"])})
-            for each in parts.pop("measures")
-        ),
-        curve=tuple((_whole(step), _finite(loss)) for step, loss in parts.pop("curve")),
-        **parts,
-    )
+    floor, measures = record["floor"], record["measures"]
+    _require(isinstance(record["label"], str))
+    parts = {
+        "experiment": from_json_record(record["experiment"]),
+        "seeds": tuple(map(_whole, record["seeds"])),
+        "floor": None if floor is None else Best(**floor),
+        "measures": tuple(CardMeasure(**m | {"by_seed": tuple(m["by_seed"])}) for m in measures),
+        "curve": tuple((_whole(step), _finite(loss)) for step, loss in record["curve"]),
+    }
+    return CardSetting(**record | parts)
 
 
 def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
-        raise ValueError
+    _require(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31)
     return value
 
 
 def _finite(value: Any) -> float:
-    if isinstance(value, bool) or not math.isfinite(value):
-        raise ValueError
+    _require(not isinstance(value, bool) and math.isfinite(value))
     return value
 
 
-def _checked(card: ResultCard) -> ResultCard:
-    """Return the card, or raise an error if its parts contradict each other."""
-    texts = {"sentence": card.sentence, "machine": card.machine, "link": card.link}
-    texts |= {"label": " ".join(setting.label for setting in card.settings)}
-    for name, text in texts.items():
-        check_visible(name, text)
-        _require(len(text) <= (_MOST_LINK if name in ("label", "link") else _MOST_CHARACTERS))
-    _require(urlsplit(card.link).scheme in ("http", "https") if card.link else True)
-    _require(card.kind in (RUN, COMPARISON, KNOWN) and 0 < len(card.settings) <= _MOST_SETTINGS)
-    _require(card.places is None or _whole(card.places) < 20)
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError
+
+
+def _check(card: ResultCard) -> None:
+    """Raise an error if the parts of a card contradict each other."""
+    for name in _TEXTS:
+        check_visible(name, getattr(card, name))
+    _require(not card.link or urlsplit(card.link).scheme in ("http", "https"))
+    _require(card.kind in (RUN, COMPARISON, KNOWN) and bool(card.settings))
     for setting in card.settings:
+        check_visible("label", setting.label)
+        _require((setting.floor is None) == (card.kind == KNOWN))
         _check_setting(setting)
     _require(len({setting.label for setting in card.settings}) == len(card.settings))
     if card.kind == RUN:
@@ -229,46 +219,33 @@ def _checked(card: ResultCard) -> ResultCard:
             query = dict(parse_qsl(urlsplit(card.link).query))
             _require(from_query(query).experiment == setting.experiment)
     elif card.kind == COMPARISON:
-        names = [{measure.name for measure in setting.measures} for setting in card.settings]
-        _require(all(card.figure in each for each in names))
+        _require(all(card.figure in setting.by_name for setting in card.settings))
     elif card.name not in KNOWN_RESULTS:
         problem = f"This card is about the result {quoted(card.name)}, which is not known here."
         raise CardError(problem, "See `attnlab reproduce --list`.")
     else:
-        first, *others = (setting.seeds for setting in card.settings)
+        first = card.settings[0].seeds
         known = KNOWN_RESULTS[card.name].with_seeds(len(first), first[0])
-        _require(first == tuple(known.seeds) and all(seeds == first for seeds in others))
+        _require(all(setting.seeds == tuple(known.seeds) for setting in card.settings))
         if known.study.runs != card.runs:
             problem = f"The settings in this card are not those of the result {card.name} here."
-            raise CardError(problem, "Use the attnlab that wrote it, or make the card again.")
-    return card
+            raise CardError(problem, _OF_ANOTHER)
 
 
 def _check_setting(setting: CardSetting) -> None:
-    seeds, floor = setting.seeds, setting.floor
+    seeds, steps = setting.seeds, [step for step, _ in setting.curve]
     _require(0 < len(seeds) <= MOST_SEEDS and len({*seeds}) == len(seeds))
-    _require(setting.experiment.seed == seeds[0])
-    for number in () if floor is None else dataclasses.astuple(floor)[:4]:
-        _finite(number)
+    _require(setting.experiment.seed == seeds[0] and steps == sorted({*steps}))
     _require(len(setting.measures) > 0)
-    steps = [step for step, _ in setting.curve]
-    _require(steps == sorted({*steps}) and len(steps) <= MOST_TESTS)
+    for number in () if setting.floor is None else dataclasses.astuple(setting.floor)[:4]:
+        _finite(number)
     for measure in setting.measures:
-        if not _is_measure(measure.name):
+        if measure.name not in NUMBERS and measure_of(measure.name) is None:
             problem = f"This card has the measure {quoted(measure.name)}, which is not known here."
             raise CardError(problem, "See `attnlab measure --list`, or name a `--module FILE`.")
         known: Any = (measure.stderr, measure.low, measure.high)
-        _require(len(measure.by_seed) == len(seeds) and _finite(measure.value) is not None)
+        _finite(measure.value)
         for number in (*known, *measure.by_seed):
             _require(number is None or _finite(number) is not None)
-        _require(len({number is None for number in known}) == 1)
+        _require(len(measure.by_seed) == len(seeds) and known.count(None) in (0, 3))
         _require(None in known or (known[0] >= 0 and known[1] <= known[2]))
-
-
-def _is_measure(name: Any) -> bool:
-    return isinstance(name, str) and (name in NUMBERS or measure_of(name) is not None)
-
-
-def _require(holds: bool) -> None:
-    if not holds:
-        raise ValueError

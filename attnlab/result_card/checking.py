@@ -13,12 +13,11 @@ from attnlab.configuration.options import OptionError
 from attnlab.known_results import KNOWN_RESULTS, number_label
 from attnlab.result_card.card import KNOWN, RUN, CardSetting, ResultCard
 from attnlab.result_card.making import card_of_comparison, card_of_known_result, card_of_run
-from attnlab.runs.history import empty_history
 from attnlab.runs.run import Run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import prepare
 from attnlab.training.limits import steps_at_once
-from attnlab.training.loop import EvaluationPlan, NotFiniteError, Progress, run
+from attnlab.training.loop import EvaluationPlan, NotFiniteError, run
 
 # Exact floors agree up to rounding, in nats.
 _ROUNDING = 1e-5
@@ -45,13 +44,8 @@ class CardDifference(NamedTuple):
     allowed: float = 0.0
 
     @property
-    def agrees(self) -> bool:
-        """Whether the difference is allowed."""
-        return abs(self.after - self.before) <= self.allowed
-
-    @property
     def off(self) -> float:
-        """The difference in units of what is allowed."""
+        """The difference in units of what is allowed; up to 1 it agrees."""
         difference = abs(self.after - self.before)
         return difference / self.allowed if self.allowed else (math.inf if difference else 0.0)
 
@@ -101,24 +95,24 @@ def check_card(
     except (NotFiniteError, OptionError) as error:
         return CardCheck(DIFFERS, (f"The card differs: its runs have no result here. {error}",))
     differences = sorted(_differences(card, again), key=lambda each: each.off, reverse=True)
-    is_same = (card.versions, card.machine) == (again.versions, again.machine)
-    equal, says, more = card.settings == again.settings, WITHIN, ""
-    farthest = differences[0]
-    if not farthest.agrees:
+    farthest, equal = differences[0], card.settings == again.settings
+    new_words = card.sentence != again.sentence
+    if farthest.off > 1:
         says, more = DIFFERS, f" by {farthest}"
-    elif equal and card.sentence != again.sentence and card.versions.attnlab == __version__:
+    elif equal and new_words and card.versions.attnlab == __version__:
         says, more = DIFFERS, " in its sentence, although all numbers are equal"
     elif equal:
-        says = TO_THE_DIGIT
+        says, more = TO_THE_DIGIT, ""
     else:
+        says = WITHIN
         more = f"; farthest off by {farthest}" if farthest.off else "; all means are equal"
     sentences = [f"The card {says}{more}."]
-    if not equal and is_same:
+    if not equal and (card.versions, card.machine) == (again.versions, again.machine):
         sentences.append(
             "It names these versions and this kind of machine, which give equal digits, so it may "
             "have been changed."
         )
-    if card.sentence != again.sentence:
+    if new_words:
         sentences.append(f"The sentence of the new runs: {again.sentence}")
     return CardCheck(says, tuple(sentences), tuple(differences), again)
 
@@ -126,57 +120,51 @@ def check_card(
 def _again(card: ResultCard, train: Callable[..., Sequence[RunSummary]]) -> ResultCard:
     """Return the card of the same runs, trained here."""
     if card.kind == RUN:
-        (setting,) = card.settings
-        return card_of_run(_trained(setting))
+        return card_of_run(_trained(card.settings[0]))
     if card.kind == KNOWN:
         seeds = card.settings[0].seeds
         known = KNOWN_RESULTS[card.name].with_seeds(len(seeds), seeds[0])
-        results = train(known.study.runs, **known.study.recording)
-        return card_of_known_result(known, results, places=card.places)
+        return card_of_known_result(known, train(known.study.runs, **known.study.recording))
     settings = tuple(
         Setting((("setting", each.label),), dataclasses.replace(each.experiment, seed=0))
         for each in card.settings
     )
-    metrics = dict.fromkeys(one.name for each in card.settings for one in each.measures)
-    recording = Study(settings, metrics=tuple(metrics)).recording
+    metrics = dict.fromkeys(name for each in card.settings for name in each.by_name)
+    results = train(card.runs, **Study(settings, metrics=tuple(metrics)).recording)
     labels = [setting.label for setting in card.settings]
-    results = train(card.runs, **recording)
     return card_of_comparison(results, settings, labels, figure=card.figure)
 
 
 def _trained(setting: CardSetting) -> Run:
     """Return the run of a setting, tested at the steps of its curve."""
-    setup = prepare(setting.experiment)
+    setup, chunk = prepare(setting.experiment), steps_at_once(setting.experiment)
     plan = EvaluationPlan(tuple(step for step, _ in setting.curve), ())
-    state, history, chunk = setup.state, empty_history(), steps_at_once(setting.experiment)
+    record = Run(setting.experiment, setup.state)
     for event in run(setting.experiment, setup=setup, chunk=chunk, plan=plan):
-        history = history.after(event)
-        if isinstance(event, Progress):
-            state = event.state
-    return Run(setting.experiment, state, history)
+        record = record.after(event)
+    return record
 
 
 def _differences(card: ResultCard, again: ResultCard) -> Iterator[CardDifference]:
     level = 1 - (1 - LEVEL) / sum(len(setting.measures) for setting in card.settings)
+    normal = normal_quantile((1 + level) / 2)
     found = {setting.label: setting for setting in again.settings}
     for before in card.settings:
         after, of = found.get(before.label), f" of {before.label}" * bool(before.label)
-        measures = {} if after is None else {each.name: each for each in after.measures}
         for old in before.measures:
-            name, new = f"{number_label(old.name)}{of}", measures.get(old.name)
+            name, new = f"{number_label(old.name)}{of}", after and after.by_name.get(old.name)
             if new is None or new.n != old.n:
                 yield CardDifference(f"number of results for {name}", old.n, new.n if new else 0)
                 continue
             stderr = math.hypot(old.stderr or 0.0, new.stderr or 0.0)
-            share = (1 + level) / 2
-            times = t_quantile(level, 2 * old.n - 2) if old.n > 1 else normal_quantile(share)
+            times = t_quantile(level, 2 * old.n - 2) if old.n > 1 else normal
             yield CardDifference(name, old.value, new.value, stderr, times * stderr)
         if after is None or before.floor is None or after.floor is None:
             continue
         words = before.experiment.generator.best_words
         for label, name in ((words.floor, "nll"), (words.ceiling, "accuracy")):
             old, new = (getattr(each.floor, name) for each in (before, after))
-            errors = (getattr(each.floor, f"{name}_stderr") for each in (before, after))
-            stderr = math.hypot(*errors)
-            allowed = normal_quantile((1 + level) / 2) * stderr + _ROUNDING
-            yield CardDifference(f"{label}{of}", old, new, stderr, allowed)
+            stderr = math.hypot(
+                *(getattr(each.floor, f"{name}_stderr") for each in (before, after))
+            )
+            yield CardDifference(f"{label}{of}", old, new, stderr, normal * stderr + _ROUNDING)

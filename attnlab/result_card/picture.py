@@ -5,6 +5,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterator
+from typing import Any
 
 import vl_convert
 
@@ -13,17 +14,22 @@ from attnlab.charts import (
     INK,
     Drawing,
     as_picture,
+    dots_chart,
     losses_chart,
-    measured_chart,
     result_chart,
     to_svg,
 )
-from attnlab.comparisons.intervals import LEVEL
+from attnlab.comparisons.grid import Setting
+from attnlab.comparisons.intervals import LEVEL, Interval
+from attnlab.comparisons.summary import References, Row
 from attnlab.comparisons.uncertainty import known_text
 from attnlab.configuration.number_text import show_positions, show_range
-from attnlab.known_results import KNOWN_RESULTS, number_label
-from attnlab.result_card.card import KNOWN, RUN, CardMeasure, CardSetting, ResultCard
+from attnlab.configuration.options import present
+from attnlab.known_results import KNOWN_RESULTS, Numbers, number_label
+from attnlab.optimum import Best
+from attnlab.result_card.card import COMPARISON, KNOWN, RUN, CardMeasure, CardSetting, ResultCard
 from attnlab.runs.links import to_query
+from attnlab.runs.run_summary import FIGURES, RunSummary
 
 WIDTH, HEIGHT = 1280, 720
 _MARGIN, _RIGHT, _DOTS = 48, 740, 2
@@ -42,15 +48,11 @@ def card_svg(card: ResultCard) -> str:
     foot = [line for text, most in texts for line in _wrapped(text, whole, _FOOT, most)]
     top = _MARGIN + len(title) * _TITLE * _LINE
     bottom = HEIGHT - _MARGIN / 2 - len(foot) * _FOOT * _LINE
-    for size in range(_LARGE, _SMALL - 1, -1):
-        room = int((bottom - top) / (size * _LINE)) - 1
-        lines = [
-            line
-            for text in _numbers(card)
-            for line in _wrapped(text, WIDTH - _RIGHT - _MARGIN, size, room)
-        ]
-        if len(lines) <= room:
-            break
+    lines, room, size = [""], 0, _LARGE + 1
+    while len(lines) > room and size > _SMALL:
+        size -= 1
+        room, width = int((bottom - top) / (size * _LINE)) - 1, WIDTH - _RIGHT - _MARGIN
+        lines = [line for text in _numbers(card) for line in _wrapped(text, width, size, room)]
     if len(lines) > room:
         lines = [*lines[: room - 1], "… more in the JSON file"]
     parts = [
@@ -58,10 +60,10 @@ def card_svg(card: ResultCard) -> str:
         f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" fill="{INK}">',
         f"<title>{html.escape(card.sentence)}</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        *_text(title, _MARGIN, _MARGIN, _TITLE, weight="bold"),
+        *_text(title, _MARGIN, _MARGIN, _TITLE, 'font-weight="bold"'),
         _placed(_chart(card), _RIGHT - 2 * _MARGIN, bottom - top - _MARGIN / 2, top),
         *_text(lines, _RIGHT, top + size, size),
-        *_text(foot, _MARGIN, bottom + _FOOT, _FOOT, fill=HUES.truth),
+        *_text(foot, _MARGIN, bottom + _FOOT, _FOOT, f'fill="{HUES.truth}"'),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -81,11 +83,10 @@ def _wrapped(text: str, width: float, size: float, most: int) -> list[str]:
     return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][:-2]} …"]
 
 
-def _text(lines: list[str], x: float, y: float, size: float, **style: str) -> Iterator[str]:
-    more = "".join(f' font-{n}="{v}"' if n == "weight" else f' {n}="{v}"' for n, v in style.items())
+def _text(lines: list[str], x: float, y: float, size: float, style: str = "") -> Iterator[str]:
     for number, line in enumerate(lines):
         place = f'x="{x}" y="{y + number * size * _LINE:.1f}" font-size="{size}"'
-        yield f"<text {place}{more}>{html.escape(line)}</text>"
+        yield f"<text {place} {style}>{html.escape(line)}</text>"
 
 
 def _placed(drawing: Drawing, width: float, height: float, top: float) -> str:
@@ -101,76 +102,70 @@ def _placed(drawing: Drawing, width: float, height: float, top: float) -> str:
 
 
 def _chart(card: ResultCard) -> Drawing:
-    if card.kind == RUN:
-        (setting,) = card.settings
-        floor, symbols = setting.floor, setting.experiment.generator.vocabulary.size
-        known = {"uniform guess": math.log(symbols)}
-        words = setting.experiment.generator.best_words
-        known |= {} if floor is None else {words.floor: floor.nll}
-        curve = [(step, loss, 0.0) for step, loss in setting.curve]
-        return losses_chart({"test loss": curve}, known)
-    numbers = {
-        setting.label: {each.name: _by_seed(setting, each) for each in setting.measures}
-        for setting in card.settings
-    }
     if card.kind == KNOWN:
-        return result_chart(KNOWN_RESULTS[card.name], numbers)
-    figure, shown = card.figure, card.settings[:_MOST_SETTINGS]
-    means = {setting.label: _named(setting, figure) for setting in shown}
-    best = {
-        setting.label: getattr(setting.floor, figure)
-        for setting in shown
-        if setting.floor is not None and figure in ("nll", "accuracy")
+        return result_chart(KNOWN_RESULTS[card.name], _by_seed(card))
+    if card.kind == COMPARISON:
+        shown = card.settings[:_MOST_SETTINGS]
+        rows = [_row(setting, card.figure) for setting in shown]
+        return dots_chart(rows, [setting.label for setting in shown], card.figure)
+    (setting,) = card.settings
+    process, floor = setting.experiment.generator, present(setting.floor)
+    known = {
+        "uniform guess": math.log(process.vocabulary.size),
+        process.best_words.floor: floor.nll,
     }
-    return measured_chart(
-        {setting.label: numbers[setting.label][figure] for setting in shown},
-        {label: (each.value, each.low, each.high) for label, each in means.items()},
-        best,
-        figure,
-        reference=card.settings[0].experiment.generator.best_words.best,
+    return losses_chart({"test loss": [(step, loss, 0.0) for step, loss in setting.curve]}, known)
+
+
+def _by_seed(card: ResultCard) -> Numbers:
+    return {
+        setting.label: {
+            name: {seed: value for seed, value in zip(setting.seeds, each.by_seed, strict=True)
+                   if value is not None}
+            for name, each in setting.by_name.items()
+        }
+        for setting in card.settings
+    }  # fmt: skip
+
+
+def _row(setting: CardSetting, figure: str) -> Row:
+    """Return a setting as a row of a comparison, with one of its measures."""
+    measure, symbols = setting.by_name[figure], setting.experiment.generator.vocabulary.size
+    runs = tuple(
+        RunSummary(each, "done", metrics={figure: ((0, value),)})
+        for each, value in zip(setting.experiments, measure.by_seed, strict=True)
+        if value is not None
     )
-
-
-def _by_seed(setting: CardSetting, measure: CardMeasure) -> dict[int, float]:
-    pairs = zip(setting.seeds, measure.by_seed, strict=True)
-    return {seed: value for seed, value in pairs if value is not None}
-
-
-def _named(setting: CardSetting, name: str) -> CardMeasure:
-    return next(each for each in setting.measures if each.name == name)
+    mean = Interval(measure.value, measure.low, measure.high, measure.n)
+    known = References(present(setting.floor), Best(math.log(symbols), 1 / symbols))
+    found: Any = {figure: mean} if figure in FIGURES else {"metrics": {figure: mean}}
+    return Row(Setting((), setting.experiment), runs, known, **found)
 
 
 def _numbers(card: ResultCard) -> Iterator[str]:
     """Yield a line for every number in the picture."""
-    if card.kind == RUN:
-        (setting,) = card.settings
-        yield from (f"{number_label(each.name)} {_shown(each)}" for each in setting.measures)
-        size = setting.experiment.training.test_size
-        yield f"In parentheses: {LEVEL:.0%} interval over the {size:,} test sequences of one seed"
-    elif card.kind == KNOWN:
-        numbers = {
-            setting.label: {each.name: _by_seed(setting, each) for each in setting.measures}
-            for setting in card.settings
-        }
-        for verdict in KNOWN_RESULTS[card.name].verdicts(numbers):
+    if card.kind == KNOWN:
+        for verdict in KNOWN_RESULTS[card.name].verdicts(_by_seed(card)):
             claim = verdict.check.claim.replace("`", "")
             yield f"• {claim} {verdict.says.capitalize()}. {verdict.in_words()}"
         return
+    experiment = card.settings[0].experiment
+    over = "seeds"
+    if card.kind == RUN:
+        yield from (f"{number_label(m.name)} {_shown(m)}" for m in card.settings[0].measures)
+        over = f"the {experiment.training.test_size:,} test sequences of one seed"
     else:
+        yield f"{number_label(card.figure).capitalize()}:"
         for setting in card.settings:
-            measure = _named(setting, card.figure)
+            measure = setting.by_name[card.figure]
             yield f"{setting.label}: {_shown(measure)}, {measure.n} of {len(setting.seeds)} seeds"
-        shown = (
-            f"{number_label(card.figure).capitalize()}; in parentheses: {LEVEL:.0%} interval over "
-            "seeds"
-        )
-        words = card.settings[0].experiment.generator.best_words
-        yield f"{shown}{f'; dashes: {words.best}' * (card.figure in ('nll', 'accuracy'))}"
+    yield f"In parentheses: {LEVEL:.0%} interval over {over}"
     floors = {setting.floor for setting in card.settings}
-    if len(floors) == 1 and (best := floors.pop()) is not None:
-        loss, accuracy = (known_text(best, name) for name in ("nll", "accuracy"))
-        words = card.settings[0].experiment.generator.best_words
-        yield f"{words.best.capitalize()}: loss {loss} nats, accuracy {accuracy}"
+    if len(floors) == 1:
+        (floor,) = floors
+        loss, accuracy = (known_text(floor, name) for name in ("nll", "accuracy"))
+        best = experiment.generator.best_words.best.capitalize()
+        yield f"{best}: loss {loss} nats, accuracy {accuracy}"
 
 
 def _shown(measure: CardMeasure) -> str:
@@ -181,23 +176,19 @@ def _shown(measure: CardMeasure) -> str:
 
 def _settings_text(card: ResultCard) -> str:
     """Return the settings that all runs share and that are not the defaults, and the seeds."""
-    queries = [to_query(setting.experiment) for setting in card.settings]
-    first, seeds = card.settings[0], {seed for each in card.settings for seed in each.seeds}
-    shared = {
-        name: text
-        for name, text in queries[0].items()
-        if name not in ("v", "seed") and all(query.get(name) == text for query in queries)
-    }
-    experiment, is_one = first.experiment, len(queries) == 1
-    if is_one:
-        shared |= {"generator": experiment.generator.name, "model": experiment.model.name}
-    training = experiment.training
-    shared |= {"length": f"{experiment.length}", "steps": f"{training.steps}"} if is_one else {}
-    listed = ", ".join(f"{name} {text}" for name, text in sorted(shared.items()))
-    seed = show_positions(seeds, "seed")
-    if is_one:
-        return f"{listed}, {seed}. All else is default."
-    return f"All {len(queries)} settings: {listed}, {seed}. The JSON file has each setting."
+    first, *others = (to_query(setting.experiment) for setting in card.settings)
+    shared = {n: text for n, text in first.items() if all(each.get(n) == text for each in others)}
+    seeds = show_positions({seed for each in card.settings for seed in each.seeds}, "seed")
+    if not others:
+        of = card.settings[0].experiment
+        shared |= {"generator": of.generator.name, "model": of.model.name}
+        shared |= {"length": f"{of.length}", "steps": f"{of.training.steps}"}
+    listed = ", ".join(
+        f"{n} {text}" for n, text in sorted(shared.items()) if n not in ("v", "seed")
+    )
+    if not others:
+        return f"{listed}, {seeds}. All else is default."
+    return f"All {len(card.settings)} settings: {listed}, {seeds}. The JSON file has each setting."
 
 
 def _made_text(card: ResultCard) -> str:

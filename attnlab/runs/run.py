@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnlab.configuration.options import OptionError, present
+from attnlab.configuration.options import OptionError
 from attnlab.models import AbstractModel
 from attnlab.runs.history import History, empty_history
 from attnlab.training.changes import Change, after_change, before_changes, change_between
 from attnlab.training.experiment import Experiment
-from attnlab.training.loop import EvaluationEvent, EvaluationPlan, Event, Progress
+from attnlab.training.loop import EvaluationPlan, Event, Progress
 from attnlab.training.loop import run as events_of
 from attnlab.training.steps import TrainState
 
@@ -101,17 +101,14 @@ def model_at(run: Run, step: int) -> AbstractModel:
         return kept[step]
     if not 0 <= step <= made:
         raise OptionError("step", step, f"the run has {made:,} steps", f"Choose 0 to {made}")
-    changes = run.history.changes
+    changes, plan = run.history.changes, EvaluationPlan((step,), (step,))
     training = before_changes(run.experiment.training, changes)
-    experiment = dataclasses.replace(run.experiment, training=training)
-    history, model = empty_history(), None
-    plan = EvaluationPlan((step,), (step,))
-    for event in events_of(experiment, changes=changes, plan=plan):
-        history = history.after(event)
-        if isinstance(event, EvaluationEvent):
-            model = event.model
+    again = Run(dataclasses.replace(run.experiment, training=training), run.state)
+    for event in events_of(again.experiment, changes=changes, plan=plan):
+        again = again.after(event)
+        if again.history.checkpoints:
             break
-    if not np.array_equal(history.losses, run.history.losses[:step]):
+    if not np.array_equal(again.history.losses, run.history.losses[:step]):
         problem = "not a step whose model was kept, and its losses are not obtained again here"
         raise OptionError("step", step, problem, f"Choose one of {', '.join(map(str, kept))}")
-    return present(model)
+    return again.history.checkpoints[-1][1]

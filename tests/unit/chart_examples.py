@@ -261,12 +261,6 @@ def dots_chart():
     return charts.dots_chart(rows(), LABELS, "nll")
 
 
-def measured_chart():
-    numbers = {"linear": {0: 1.05, 1: 1.04}, "attention": {0: 0.95, 1: 0.96}}
-    means = {"linear": (1.045, 1.03, 1.06), "attention": (0.955, None, None)}
-    return charts.measured_chart(numbers, means, {"attention": 0.93}, "nll")
-
-
 def losses_chart():
     tests = ((0, 1.2, 0.01), (10, 1.0, 0.01))
     return charts.losses_chart(dict.fromkeys(LABELS, tests), {"floor": 0.9})

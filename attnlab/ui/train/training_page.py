@@ -10,7 +10,6 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import OptionError, present
-from attnlab.film.sequence import final_sources
 from attnlab.generators import AbstractGenerator
 from attnlab.inspection import in_words
 from attnlab.inspection.advice import Advice, advice_for
@@ -177,7 +176,8 @@ def _draw(bench: Bench, *, looks_inside: bool) -> None:
         with building, st.spinner("Building the untrained model …"):
             seen = cursor.with_starting_point(snapshot)
     moment = None if seen.latest is None else cursor.shown_moment(seen)
-    informative = _informative(snapshot.experiment)
+    process, length = snapshot.experiment.generator, snapshot.experiment.length
+    informative = figure(informative_of, process, length)
     with st.container(gap="xxsmall"):
         above = st.container()
         _draw_state(run, form, snapshot, moment, looks_inside=looks_inside)
@@ -278,14 +278,6 @@ def _draw_state(
                 draw_repeat(form, snapshot)
 
 
-def _informative(experiment: Experiment) -> np.ndarray | None:
-    process, length = experiment.generator, experiment.length
-    if final_sources(process, (0,) * length) is not None:
-        # Each sequence has its own sources, so no position matters in all of them.
-        return np.zeros(length, bool)
-    return figure(informative_of, process, length)
-
-
 def _draw_words(
     form: Form,
     snapshot: Snapshot,
@@ -331,7 +323,6 @@ def _draw_words(
         word=experiment.generator.position_word,
         remedy=advice.reason if advice else "",
         has_hints=has_hints,
-        has_law=experiment.generator.has_law,
     )
     line = {"horizontal": True, "vertical_alignment": "top", "gap": "small"}
     with st.container(**line, key="words_and_advice"):
