@@ -106,25 +106,18 @@ def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["place", "above", "below", "reference", "value"])
 
 
-def _best_of(row: Row) -> str:
-    """Return what the best known predictor of a row is called."""
-    experiment = row.setting.experiment
-    return "best possible" if experiment is None else experiment.generator.best_words.best
-
-
 def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
     known = row.references
     if known is None or figure not in OF_REFERENCES:
         return
     each: tuple[Best | None, ...] = (known.uniform, known.majority, known.linear, known.best)
-    vocab = row.experiment.generator.vocabulary.size
-    *others, _ = REFERENCES
-    for name, best in zip([*others, _best_of(row)], each, strict=True):
+    process, (*others, _) = row.experiment.generator, REFERENCES
+    for name, best in zip([*others, process.best_words.best], each, strict=True):
         if best is None:
             continue
         if figure != "learned":
             yield name, getattr(best, figure)
-        elif (share := learned_share(best, known.best, vocab)) is not None:
+        elif (share := learned_share(best, known.best, process.vocabulary.size)) is not None:
             yield name, share.share
 
 

@@ -22,8 +22,8 @@ from attnlab.result_card import (
     MOST_BYTES,
     ResultCard,
     card_from_json,
+    card_of_known_result,
     card_of_run,
-    card_of_shipped,
     card_to_json,
     check_card,
 )
@@ -75,7 +75,7 @@ def _as(name: str, card: ResultCard) -> bytes:
 
 def _card(named: str, address: str) -> ResultCard:
     if named in KNOWN_RESULTS and not Path(named).is_file():
-        return card_of_shipped(KNOWN_RESULTS[named], link=f"{address}/known_results#{named}")
+        return card_of_known_result(KNOWN_RESULTS[named], link=f"{address}/known_results#{named}")
     with suppress(OSError):
         # A run file begins with the length of its header.
         head = read_bytes(Path(named), is_right=lambda head: False, most=MOST_BYTES)

@@ -83,9 +83,8 @@ def _check_laws(
 ) -> LawReport:
     progress.words = f"while checking {process.name}"
     length = whole_number("length", parsed["length"], 2, 15) if "length" in parsed else None
-    if length is not None and (own := process.own_length()) not in (None, length - 1):
-        problem = f"a sequence of {process.name} with these options has {own + 1} tokens"
-        raise OptionError("length", length, problem, "Leave it out")
+    if length is not None:
+        process.at_length(length - 1)
     report = law_report(process, length)
     if not parsed["json"]:
         print(f"{process.name}: all sequences of {report.length} tokens")
@@ -165,13 +164,12 @@ def _read(file: str, process: AbstractGenerator) -> list[tuple[int, ...]]:
     # Digits may be symbols, so all lines are read in the same way.
     if numbers.keys() >= set().union(*rows) and not any(map(str.isdigit, symbols)):
         return [tuple(numbers[word] for word in row) for row in rows]
-    return [_symbols(*each, file, process) for each in lines.items()]
-
-
-def _symbols(number: int, line: str, file: str, process: AbstractGenerator) -> tuple[int, ...]:
-    try:
-        return process.vocabulary.parse(line)
-    except ValueError as error:
-        problem = f"line {number}: {str(error).split(': ', 1)[-1]}"
-        remedy = f"Or write all lines as numbers from 0 to {process.vocabulary.size - 1}"
-        raise OptionError("samples", file, problem.rstrip("."), remedy) from None
+    found = []
+    for number, line in lines.items():
+        try:
+            found.append(process.vocabulary.parse(line))
+        except ValueError as error:
+            problem = f"line {number}: {str(error).split(': ', 1)[-1]}"
+            remedy = f"Or write all lines as numbers from 0 to {process.vocabulary.size - 1}"
+            raise OptionError("samples", file, problem.rstrip("."), remedy) from None
+    return found

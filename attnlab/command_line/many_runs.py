@@ -25,11 +25,12 @@ from attnlab.comparisons.grid import (
 )
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval
 from attnlab.comparisons.many import run_all
-from attnlab.comparisons.paired import common_seeds, compare_all
+from attnlab.comparisons.paired import common_seeds
 from attnlab.comparisons.processes import Processes
 from attnlab.comparisons.records import differing_options, to_csv, to_records
 from attnlab.comparisons.summary import Row, figures_of, interval_of, summarise
-from attnlab.configuration.number_text import show_range
+from attnlab.comparisons.verdict import tests_of
+from attnlab.configuration.number_text import show_count, show_range
 from attnlab.configuration.options import OptionError, present
 from attnlab.inspection import MEASURES, measure_label, measures_for
 from attnlab.result_card import card_of_comparison, card_to_json
@@ -224,9 +225,7 @@ def _paired_lines(rows: Sequence[Row]) -> Iterator[str]:
         figure = "accuracy" if group[0].exact_match is None else "exact_match"
         best, *others = sorted(group, key=lambda row: -present(interval_of(row, figure)).mean)
         pairs = [(row, best) for row in others if len(common_seeds(row, best)) > 1][:_MOST_PAIRS]
-        found = compare_all(pairs, figure, among=len(group) * (len(group) - 1) // 2)
-        for (other, _), each in zip(pairs, found, strict=True):
-            low, high = each.difference.ends
+        for (other, _), each in zip(pairs, tests_of(group, pairs, figure), strict=True):
             # The best over all seeds may be worse over those that both have.
             found_out = "better" if each.difference.mean > 0 else "worse"
             verdict = "within the noise" if each.within_noise else found_out
@@ -234,9 +233,9 @@ def _paired_lines(rows: Sequence[Row]) -> Iterator[str]:
             change = f"{each.difference.mean:+.4f}".replace("-", "−")
             yield (
                 f"{_setting(best, names)} − {_setting(other, names)}: {FIGURE_NAMES[figure]} "
-                f"{change} ({LEVEL:.0%} {show_range(low, high, places=4)}, "
+                f"{change} ({LEVEL:.0%} {show_range(*each.difference.ends, places=4)}, "
                 f"paired over {each.difference.n} seeds), p {each.adjusted_p:.2g} corrected for "
-                f"{each.among} pair{'s' * (each.among > 1)}: {verdict}"
+                f"{show_count(each.among, 'pair')}: {verdict}"
             )
 
 

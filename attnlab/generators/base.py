@@ -37,15 +37,14 @@ class HeldOut(NamedTuple):
     blocks: Int[np.ndarray, " windows"]
     length: int
 
-    def random(self, size: int, seed: int) -> Int[np.ndarray, " size"]:
-        """Return the numbers of random windows; only of fewer than `size` is any repeated."""
-        return np.resize(np.random.default_rng(seed).permutation(self.begin.size), size)
+    def sequences(self) -> Int[np.ndarray, "windows length"]:
+        """Return the tokens of all windows."""
+        return self.tokens[self.begin[:, None] + np.arange(self.length)]
 
-    def sequences(
-        self, rows: Int[np.ndarray, " some"] | slice = slice(None)
-    ) -> Int[np.ndarray, "some length"]:
-        """Return the tokens of these windows, by default of all."""
-        return self.tokens[self.begin[rows][:, None] + np.arange(self.length)]
+    def random(self, size: int, seed: int) -> "HeldOut":
+        """Return random windows; only of fewer than `size` is any repeated."""
+        rows = np.resize(np.random.default_rng(seed).permutation(self.begin.size), size)
+        return self._replace(begin=self.begin[rows], blocks=self.blocks[rows])
 
 
 class Fitted(NamedTuple):
@@ -258,7 +257,6 @@ def loss_mask_of(
 
     Raises:
         OptionError: If the masks select no token, or different numbers of tokens.
-
     """
     if not generator.has_loss_mask():
         return None
@@ -304,7 +302,6 @@ def beliefs(generator: AbstractGenerator, tokens: Int[Array, " length"]) -> PyTr
     Returns:
         A belief whose arrays have a leading axis of length + 1: row t is the belief after the
         first t tokens. `Shared` parts have no such axis.
-
     """
     return _beliefs(generator, generator.start(), jnp.asarray(tokens))
 

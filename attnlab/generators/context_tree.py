@@ -5,6 +5,7 @@ that occurs in the training sequences. All predictors are tables with a row for 
 automaton finds the longest context seen: the node after a token follows from the node before.
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -35,9 +36,10 @@ class Tree(NamedTuple):
     depth: Int[np.ndarray, " nodes"]
 
     @property
-    def levels(self) -> range:
-        """The lengths of the contexts."""
-        return range(int(self.depth[-1]) + 1)
+    def levels(self) -> list[slice]:
+        """The nodes of each length of contexts."""
+        ends = np.cumsum(np.bincount(self.depth)).tolist()
+        return [slice(*each) for each in itertools.pairwise([0, *ends])]
 
 
 # The loss of each window in nats, and 1 if the prediction was right, else 0.
@@ -76,8 +78,8 @@ def grow(
         since: The number of tokens before each one in its sequence.
         vocab: The number of symbols.
         depth: The most tokens of a context.
-        only_repeated: Whether a context that occurred once is not made longer: no longer one would
-            predict anything else.
+        only_repeated: Whether a context that occurred once is not made longer, since no longer one
+            would predict anything else.
     """
     place, node = np.arange(tokens.size), np.zeros(tokens.size, np.int64)
     counts = [np.bincount(tokens, minlength=vocab)[None].astype(float)]
@@ -106,7 +108,7 @@ def grow(
         node, size = size + which, size_then
         counts.append(_tally(which, tokens[place], found.size, vocab))
     cuts.append(np.zeros_like(counts[-1]))
-    downs.append(np.full(counts[-1].shape, -1))
+    downs.append(np.full_like(counts[-1], -1, int))
     depths = np.repeat(np.arange(len(counts)), [*map(len, counts)])
     parts = (np.concatenate(each) for each in (counts, cuts, downs, parents, oldest))
     return Tree(*parts, depth=depths)
@@ -122,8 +124,7 @@ def _tally(
 def automaton(tree: Tree) -> Int[np.ndarray, "nodes vocab"]:
     """Return the longest context of the tree after each context and each next token."""
     after = np.where(tree.down[:1] >= 0, tree.down[:1], 0)
-    for level in tree.levels[1:]:
-        at = np.flatnonzero(tree.depth == level)
+    for level, at in enumerate(tree.levels[1:], 1):
         # Without its oldest token the context is its parent, whose next contexts are known.
         shorter = after[tree.parent[at]]
         longer = tree.down[shorter, tree.oldest[at][:, None]]
@@ -144,23 +145,20 @@ def weighted(tree: Tree) -> Predictor:
         Willems, Shtarkov and Tjalkens 1995, "The context-tree weighting method: basic properties",
         equations 8 and 11.
     """
-    vocab, deepest = tree.counts.shape[1], tree.levels[-1]
+    vocab, levels = tree.counts.shape[1], tree.levels
     alone = _log_evidence(tree.counts)
     below = np.where(tree.cut.any(axis=1), _log_evidence(tree.cut), 0.0)
     mixed = alone.copy()
-    for level in reversed(tree.levels):
-        at = np.flatnonzero(tree.depth == level)
-        if level < deepest:
-            mixed[at] = np.logaddexp(alone[at], below[at]) + np.log(0.5)
-        if level:
-            np.add.at(below, tree.parent[at], mixed[at])
+    for up, at in reversed([*itertools.pairwise(levels)]):
+        np.add.at(below, tree.parent[at], mixed[at])
+        mixed[up] = np.logaddexp(alone[up], below[up]) + np.log(0.5)
     # The probability that a context is not split, given the training sequences.
-    whole = np.where(tree.depth < deepest, np.exp(np.log(0.5) + alone - mixed), 1.0)
+    whole = np.exp(np.log(0.5) + alone - mixed)
+    whole[levels[-1]] = 1
     own = (tree.counts + 1 / vocab) / (tree.counts.sum(axis=1, keepdims=True) + 1)
     # `rest` is the weight of trees that split all shorter contexts, `shorter` the part of others.
     rest, shorter = np.ones(len(own)), np.zeros_like(own)
-    for level in tree.levels[1:]:
-        at = np.flatnonzero(tree.depth == level)
+    for at in levels[1:]:
         up = tree.parent[at]
         rest[at] = rest[up] * (1 - whole[up])
         shorter[at] = shorter[up] + (rest[up] * whole[up])[:, None] * own[up]
@@ -195,8 +193,7 @@ def backed_off(tree: Tree) -> Float[np.ndarray, "nodes vocab"]:
     vocab = tree.counts.shape[1]
     probs = np.empty_like(tree.counts)
     probs[0] = (tree.counts[0] + kinds[0] / vocab) / (total[0] + kinds[0])
-    for level in tree.levels[1:]:
-        at = np.flatnonzero(tree.depth == level)
+    for at in tree.levels[1:]:
         spread = kinds[at, None] * probs[tree.parent[at]]
         probs[at] = (tree.counts[at] + spread) / (total[at] + kinds[at])[:, None]
     return np.log(probs)
@@ -210,7 +207,7 @@ def predictors(
     orders = backed_off(tree)
     yield "unigram", Predictor(orders[:1], np.zeros((1, vocab), np.int64))
     after = automaton(tree)
-    for order in range(1, 1 + min(_HIGHEST_ORDER, tree.levels[-1])):
+    for order in range(1, 1 + min(_HIGHEST_ORDER, tree.depth[-1])):
         at_order = np.arange(len(orders))
         while (deeper := tree.depth[at_order] > order).any():
             at_order = np.where(deeper, tree.parent[at_order], at_order)

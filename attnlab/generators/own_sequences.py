@@ -157,7 +157,12 @@ class OwnSequences(AbstractGenerator):
         return self.understood.vocabulary
 
     def at_length(self, length: int) -> "OwnSequences":
-        if length > (most := _longest(*_parts(self.understood))):
+        training, held = _parts(self.understood)
+        windows = np.maximum(held.size[:, None] - np.arange(1, training.size.max(initial=1)), 0)
+        # Lengths at which there are windows to train on and enough to test.
+        enough = windows.sum(axis=0) >= _FEWEST_WINDOWS
+        most = int((enough & ((windows > 0).sum(axis=0) >= _FEWEST_TESTED)).sum())
+        if length > most:
             problem = f"fewer than {_FEWEST_WINDOWS} held-out windows are that long"
             shorter = f"Choose at most {most}, a" if most else "Give a"
             raise OptionError("length", length, problem, f"{shorter} longer text or longer lines")
@@ -197,13 +202,6 @@ class OwnSequences(AbstractGenerator):
         block = jnp.searchsorted(before, number, side="right")
         begin = start.begin.value[block] + number - (before - counts)[block]
         return Draw(start.tokens.value[begin + jnp.arange(length)])
-
-
-def _longest(training: Blocks, held: Blocks) -> int:
-    """Return the largest length at which there are windows to train on and enough to test."""
-    counts = np.maximum(held.size[:, None] - np.arange(1, training.size.max(initial=1)), 0)
-    enough = (counts.sum(axis=0) >= _FEWEST_WINDOWS) & ((counts > 0).sum(axis=0) >= _FEWEST_TESTED)
-    return int(enough.sum())
 
 
 def _parts(understood: Understood) -> tuple[Blocks, Blocks]:

@@ -139,8 +139,8 @@ def loss_at_length(
         sequences = np.asarray(sample(process, key=key, size=size, length=length + 1))
     blocks = None
     if (held := process.held_out(length + 1)) is not None:
-        rows = held.random(min(size, held.begin.size), experiment.seed)
-        sequences, blocks = held.sequences(rows), held.blocks[rows]
+        held = held.random(min(size, held.begin.size), experiment.seed)
+        sequences, blocks = held.sequences(), held.blocks
     examples = as_examples(jnp.asarray(sequences), loss_mask_of(process, sequences))
     losses, _ = losses_of_tokens(model, examples)
     counted = np.asarray(examples.loss_mask)[:, 1:]

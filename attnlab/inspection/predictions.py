@@ -80,14 +80,14 @@ class Comparison(NamedTuple):
 
     `attention`: the patterns of every layer and head, if any. `depends`: how much the model's
     prediction at a query changes, in total variation, when a token is resampled. `truth`: the same
-    for the true prediction. A model that reads the whole sequence at once, or that is not read out
-    at the last position, has only the last row.
+    for the true prediction, or None if it is not known. A model that reads the whole sequence at
+    once, or that is not read out at the last position, has only the last row.
     """
 
     attention: tuple[AttentionMap, ...]
     depends: Float[np.ndarray, "query key"]
     depends_stderr: Float[np.ndarray, "query key"]
-    truth: Float[np.ndarray, "query key"]
+    truth: Float[np.ndarray, "query key"] | None
 
     @property
     def attends(self) -> Float[np.ndarray, "query key"] | None:
@@ -100,7 +100,7 @@ def compare(
     experiment: Experiment,
     model: AbstractModel,
     sequences: Int[np.ndarray, "sequences length"],
-    truth: Float[np.ndarray, "length length"],
+    truth: Float[np.ndarray, "length length"] | None,
     marginals: Float[np.ndarray, "length vocab"],
 ) -> Comparison:
     """Return what the model attends to, what its predictions depend on, and the true dependence.
@@ -113,7 +113,8 @@ def compare(
     depends, stderr = depends_on(experiment, model, sequences, marginals)
     if len(depends) < experiment.length:
         read = experiment.read_position
-        attention, truth = tuple(_row(found, read) for found in attention), truth[-1:]
+        attention = tuple(_row(found, read) for found in attention)
+        truth = None if truth is None else truth[-1:]
     return Comparison(attention, depends, stderr, truth)
 
 

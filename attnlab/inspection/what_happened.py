@@ -109,7 +109,6 @@ def what_happened(
         tokens: Number of tokens that a test predicts.
         losses: The training loss of every step so far.
         last_step: The planned last step of the run.
-
     """
     step, now = tests[-1]
     # Squares of the losses of a diverged run exceed single precision.

@@ -81,29 +81,20 @@ def mean_and_error(
         Liang and Zeger 1986, "Longitudinal data analysis using generalized linear models", the
         variance of equation 4.
     """
-    if blocks is not None:
-        return _mean_over_blocks(values, blocks)
-    if values.size == 1:
-        return Estimate(float(values[0]))
+    mean, size = float(values.mean()), values.size
+    which = np.arange(size) if blocks is None else np.unique(blocks, return_inverse=True)[1]
+    if (count := int(which.max()) + 1) == 1:
+        return Estimate(mean)
     # Losses may be infinite; their error is NaN.
     with np.errstate(invalid="ignore"):
-        return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)))
-
-
-def _mean_over_blocks(
-    values: Float[np.ndarray, " size"], blocks: Int[np.ndarray, " size"]
-) -> Estimate:
-    _, which = np.unique(blocks, return_inverse=True)
-    mean, count = float(values.mean()), int(which.max()) + 1
-    if count == 1:
-        return Estimate(mean)
+        if blocks is None:
+            return Estimate(mean, float(values.std(ddof=1) / np.sqrt(size)))
+        spread = np.sqrt((np.bincount(which, values - mean) ** 2).sum())
     # The import takes time, and few processes need it.
     from scipy.special import ndtri, stdtrit
 
     wider = stdtrit(count - 1, 0.975) / ndtri(0.975)
-    with np.errstate(invalid="ignore"):
-        spread = np.sqrt((np.bincount(which, values - mean) ** 2).sum())
-    return Estimate(mean, float(wider * spread * np.sqrt(count / (count - 1)) / values.size))
+    return Estimate(mean, float(wider * spread * np.sqrt(count / (count - 1)) / size))
 
 
 # 3^10: more sequences take too long.

@@ -2,8 +2,6 @@
 
 from attnlab.result_card.card import MOST_BYTES as MOST_BYTES
 from attnlab.result_card.card import CardError as CardError
-from attnlab.result_card.card import CardMeasure as CardMeasure
-from attnlab.result_card.card import CardSetting as CardSetting
 from attnlab.result_card.card import ResultCard as ResultCard
 from attnlab.result_card.card import card_from_json as card_from_json
 from attnlab.result_card.card import card_to_json as card_to_json
@@ -12,4 +10,3 @@ from attnlab.result_card.checking import check_card as check_card
 from attnlab.result_card.making import card_of_comparison as card_of_comparison
 from attnlab.result_card.making import card_of_known_result as card_of_known_result
 from attnlab.result_card.making import card_of_run as card_of_run
-from attnlab.result_card.making import card_of_shipped as card_of_shipped

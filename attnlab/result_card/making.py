@@ -104,20 +104,21 @@ def card_of_comparison(
 
 
 def card_of_known_result(
-    known: KnownResult,
-    results: Iterable[RunSummary],
-    *,
-    link: str = "",
-    made: tuple[Versions, str] | None = None,
+    known: KnownResult, results: Iterable[RunSummary] | None = None, *, link: str = ""
 ) -> ResultCard:
-    """Return the card of a known result, from results of its runs.
+    """Return the card of a known result.
 
     Args:
         known: The known result, with the seeds of the runs.
-        results: The results.
+        results: Results of its runs; by default those that come with the program.
         link: An address that opens it, or "".
-        made: Versions and machine that made the runs, by default those that the results name.
     """
+    if results is None:
+        found = shipped(known.name)
+        results = found.results
+        made = Versions(found.made.attnlab, found.made.jax), found.made.machine
+    else:
+        made = _made_by(results := [*results])
     results = [each for each in results if known.study.has(each.experiment)]
     numbers = {
         label: {
@@ -140,15 +141,7 @@ def card_of_known_result(
                 measures.append(_measure(name, values, {}, interval, seeds))
         first = dataclasses.replace(experiment, seed=seeds[0])
         settings.append(CardSetting(label, first, seeds, None, tuple(measures)))
-    made = made or _made_by(results)
     return ResultCard(KNOWN, sentence, tuple(settings), *made, name=known.name, link=link)
-
-
-def card_of_shipped(known: KnownResult, *, link: str = "") -> ResultCard:
-    """Return the card of the runs of a known result that come with the program."""
-    found = shipped(known.name)
-    made = Versions(found.made.attnlab, found.made.jax), found.made.machine
-    return card_of_known_result(known, found.results, link=link, made=made)
 
 
 def _rows(results: Iterable[RunSummary], settings: Sequence[Setting]) -> tuple[Row, ...]:

@@ -176,19 +176,16 @@ def _shown(measure: CardMeasure) -> str:
 
 def _settings_text(card: ResultCard) -> str:
     """Return the settings that all runs share and that are not the defaults, and the seeds."""
-    first, *others = (to_query(setting.experiment) for setting in card.settings)
-    shared = {n: text for n, text in first.items() if all(each.get(n) == text for each in others)}
-    seeds = show_positions({seed for each in card.settings for seed in each.seeds}, "seed")
-    if not others:
-        of = card.settings[0].experiment
-        shared |= {"generator": of.generator.name, "model": of.model.name}
-        shared |= {"length": f"{of.length}", "steps": f"{of.training.steps}"}
-    listed = ", ".join(
-        f"{n} {text}" for n, text in sorted(shared.items()) if n not in ("v", "seed")
-    )
-    if not others:
-        return f"{listed}, {seeds}. All else is default."
-    return f"All {len(card.settings)} settings: {listed}, {seeds}. The JSON file has each setting."
+    shared = set.intersection(*({*to_query(each.experiment).items()} for each in card.settings))
+    count, of = len(card.settings), card.settings[0].experiment
+    if count == 1:
+        shared |= {("generator", of.generator.name), ("model", of.model.name)}
+        shared |= {("length", f"{of.length}"), ("steps", f"{of.training.steps}")}
+    listed = [f"{name} {text}" for name, text in sorted(shared) if name not in ("v", "seed")]
+    listed.append(show_positions({seed for each in card.settings for seed in each.seeds}, "seed"))
+    if count == 1:
+        return f"{', '.join(listed)}. All else is default."
+    return f"All {count} settings: {', '.join(listed)}. The JSON file has each setting."
 
 
 def _made_text(card: ResultCard) -> str:

@@ -56,7 +56,6 @@ def check_model(
 
     Raises:
         AssertionError: If a law does not hold; the message says which.
-
     """
     key = jr.key(seed)
     # One compiled program: otherwise JAX compiles each operation separately.

@@ -87,7 +87,8 @@ def process_laws(
     log_probs, mask, sources = jax.tree.map(np.asarray, _statements(process, sequences))
     table = log_probs.astype(np.float64).reshape((vocab,) * length + (length, vocab))
     law = stated = _law_of(table)
-    yield "predictions depend on earlier tokens alone", partial(_check_causal, table, stated)
+    all_of_them, rows = np.ones(law.shape, bool), "predictions depend on earlier tokens alone"
+    yield rows, partial(_check_causal, "prediction", table, all_of_them)
     of_all = "the probabilities of all sequences sum to 1"
     yield of_all, partial(close, stated.sum(), 1, "sequences do not sum to 1")
     if joint is not None:
@@ -105,7 +106,7 @@ def process_laws(
         yield of_states, partial(_check_beliefs, process, length, draws, seed)
     if mask is not None:
         masked = mask.reshape(*law.shape, length)
-        yield "the loss mask depends on earlier tokens alone", partial(_check_mask, masked, law)
+        yield "the loss mask depends on earlier tokens alone", partial(_check_mask, masked, law > 0)
     if sources is not None:
         in_loss = np.ones(sequences.shape, bool) if mask is None else mask
         possible, rows = law.ravel() > 0, table.reshape(-1, length, vocab)
@@ -145,28 +146,20 @@ def _rows(table: np.ndarray, law: np.ndarray):
         yield rows[possible], after[possible] / past[possible][..., None]
 
 
-def _check_causal(table: np.ndarray, law: np.ndarray) -> None:
-    for t in range(law.ndim):
-        rows = table[..., t, :]
-        same_past = rows[(slice(None),) * t + (slice(0, 1),) * (law.ndim - t)]
+def _check_causal(what: str, values: np.ndarray, among: Bool[np.ndarray, "..."]) -> None:
+    """Check that the t-th value of each sequence `among` these depends on the first t tokens."""
+    length = among.ndim
+    for t, rows in enumerate(np.moveaxis(values.reshape(*among.shape, length, -1), -2, 0)):
+        same_past = rows[(slice(None),) * t + (slice(0, 1),) * (length - t)]
         equal(
-            rows,
+            np.where(among[..., None], rows, same_past),
             np.broadcast_to(same_past, rows.shape),
-            f"the prediction of token {t} depends on that token or later ones",
+            f"the {what} of token {t} depends on that token or later ones",
         )
 
 
-def _check_mask(mask: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
-    possible = law > 0
-    for t in range(law.ndim):
-        same_past = (slice(None),) * t
-        before, after = mask[..., t], possible.any(axis=tuple(range(t, law.ndim)))
-        first = before[same_past + (0,) * (law.ndim - t)]
-        differs = (before != first.reshape(first.shape + (1,) * (law.ndim - t))) & possible
-        require(
-            not (differs.any(axis=tuple(range(t, law.ndim))) & after).any(),
-            f"the loss mask of token {t} depends on that token or later ones",
-        )
+def _check_mask(mask: Bool[np.ndarray, "..."], possible: Bool[np.ndarray, "..."]) -> None:
+    _check_causal("loss mask", mask, possible)
     require(not mask[possible, 0].any(), "the loss mask includes the first token")
     counts = mask[possible].sum(axis=-1)
     require(counts.min() == counts.max() > 0, "loss masks differ in how many tokens they select")

@@ -273,9 +273,9 @@ def draw_data(experiment: Experiment) -> Drawn:
     # Sliced in NumPy, since JAX would compile a program for every part.
     drawn = Drawn(rows[:PROBES], *np.split(rows[extra:], (training.test_size,)))
     if (held := generator.held_out(experiment.length + 1)) is not None:
-        rows = held.random(extra + training.test_size, experiment.seed)
-        windows, blocks = held.sequences(rows), held.blocks[rows[extra:]]
-        return Drawn(windows[:PROBES], windows[extra:], drawn.train_set, blocks)
+        held = held.random(extra + training.test_size, experiment.seed)
+        windows = held.sequences()
+        return Drawn(windows[:PROBES], windows[extra:], drawn.train_set, held.blocks[extra:])
     # All sources of a task already differ.
     if training.split != "held out" or generator.sources() is not None:
         return drawn

@@ -20,8 +20,8 @@ from attnlab.result_card import (
     CardError,
     card_from_json,
     card_of_comparison,
+    card_of_known_result,
     card_of_run,
-    card_of_shipped,
     card_to_json,
     check_card,
 )
@@ -57,7 +57,7 @@ def cards(the_run):
     study = study_of(grid)
     labels = [setting.label for setting in study.settings]
     compared = card_of_comparison(list(run_all(study.runs)), study.settings, labels)
-    known = card_of_shipped(KNOWN_RESULTS["bottleneck"], link=LINK)
+    known = card_of_known_result(KNOWN_RESULTS["bottleneck"], link=LINK)
     return {"run": card_of_run(the_run), "comparison": compared, "known result": known}
 
 

@@ -200,8 +200,6 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
 # The most curves, one for each distinct colour; the curves at first; height in pixels.
 _MOST, _AT_FIRST, _HEIGHT = 7, 5, 360
 _CHOSEN = "compare_curves"
-_MEASURES = {"loss": "loss", "gap": "loss − floor", "accuracy": "accuracy"}
-_OF_REFERENCE = {**_MEASURES, "gap": "loss − best reference"}
 
 
 def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
@@ -209,8 +207,8 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
     drawable = {label: row for label, row in zip(labels, rows, strict=True) if row.finished}
     if not drawable:
         return
-    has_law = any(row.experiment.generator.has_law for row in drawable.values())
-    measures = _MEASURES if has_law else _OF_REFERENCE
+    words = next(iter(drawable.values())).experiment.generator.best_words
+    measures = {"loss": "loss", "gap": f"loss − {words.floor}", "accuracy": "accuracy"}
     # Drop settings of an earlier comparison.
     chosen = [label for label in st.session_state.get(_CHOSEN, ()) if label in labels]
     st.session_state[_CHOSEN] = chosen or list(labels[:_AT_FIRST])
@@ -254,6 +252,5 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
         )
     st.caption(
         f"Thick lines are means over seeds; bands are the {OF_SEEDS}, for three or more seeds. "
-        f"Grey dashes are the {'best possible result' if has_law else 'best reference'} and a "
-        "uniform guess, if all settings share them."
+        f"Grey dashes are the {words.best} result and a uniform guess, if all settings share them."
     )

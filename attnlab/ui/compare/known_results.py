@@ -27,7 +27,7 @@ from attnlab.known_results import (
 )
 from attnlab.known_results.blog_post import BLOG_POST
 from attnlab.live.jobs import JobState
-from attnlab.result_card import card_of_shipped
+from attnlab.result_card import card_of_known_result
 from attnlab.runs.differences import changes_between
 from attnlab.runs.library import Library
 from attnlab.runs.run_summary import RunSummary
@@ -129,7 +129,7 @@ def _draw_card(known: KnownResult) -> None:
             name=known.title,
             alt=f"{measure}, mean over seeds: {', '.join(means)}.",
             card=partial(
-                card_of_shipped, known, link=page_address("known_results", {}, known.name)
+                card_of_known_result, known, link=page_address("known_results", {}, known.name)
             ),
         )
         details = panel(

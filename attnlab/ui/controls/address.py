@@ -18,7 +18,6 @@ from attnlab.ui.controls.form_state import (
     draw_receipt,
     fill_form,
     is_behind,
-    long_texts,
     read_form,
 )
 from attnlab.ui.controls.lesson_controls import open_lesson, take_lesson
@@ -113,7 +112,7 @@ def follow_address(
             query = {**read_lesson(lessons_folder(), name), **query}
         except OptionError as error:
             notices.append(str(error))
-    link = from_query(query, long_texts()) if is_link(query) else None
+    link = from_query(query, st.session_state.to_dict()) if is_link(query) else None
     if link is None and first_preset != FIRST_PRESET and _is_untouched():
         experiment = PRESETS[first_preset].experiment
         fill_form(experiment)

@@ -182,16 +182,6 @@ def is_behind(count: int | None = None) -> bool:
     return text.isdecimal() and int(text) < sent
 
 
-def long_texts() -> dict[str, Any]:
-    """Return the texts of the controls that links may leave out, by key."""
-    known = controls(Experiment, registered)
-    return {
-        key: st.session_state[key]
-        for key, field in known.items()
-        if field.option.long_text and key in st.session_state
-    }
-
-
 def draw_receipt() -> None:
     """Draw the hidden field with the number of the last change.
 

@@ -88,33 +88,27 @@ def draw_optimum(best: Optimum | None, process: AbstractGenerator) -> None:
     vocab, word, words = process.vocabulary.size, process.position_word, process.best_words
     final, days = best.final, np.arange(1, len(best.by_position) + 1)
     how = "computed exactly" if final.exact else "estimated, ± one standard error"
+    most = "The highest possible accuracy (Bayes accuracy)"
+    least, of_accuracy = "The lowest possible mean of −log p (Bayes loss)", words.ceiling
+    about = (
+        f"No model can have a higher expected accuracy than the {link_to('ceiling')}, or a lower "
+        f"expected loss than the {link_to('floor')}."
+    )
+    if not process.has_law:
+        most, least = (f"{each} on the held-out blocks" for each in ("Accuracy", "Mean of −log p"))
+        how, of_accuracy = f"{how} over blocks", words.floor
+        about = "The best reference is fitted to the training blocks. A model may beat it."
     with st.container(horizontal=True, gap="medium", key="optimum"):
-        draw_metric(
-            words.ceiling,
-            _accuracy(final),
-            f"The highest possible accuracy for {word} {days[-1]} (Bayes accuracy). It is {how}."
-            if process.has_law
-            else f"On the held-out blocks, for {word} {days[-1]}. It is {how} over blocks.",
-        )
-        draw_metric(
-            f"{words.floor} (nats)",
-            _nll(final),
-            f"The lowest possible mean of −log p({word} {days[-1]}) (Bayes loss). It is {how}."
-            if process.has_law
-            else f"Its mean of −log p({word} {days[-1]}) on the held-out blocks. It is {how}.",
-        )
+        end = f"for {word} {days[-1]}. It is {how}."
+        draw_metric(words.ceiling, _accuracy(final), f"{most} {end}")
+        draw_metric(f"{words.floor} (nats)", _nll(final), f"{least} {end}")
         draw_metric("values", "exact" if final.exact else "estimated")
     ceilings = [(each.accuracy, each.accuracy_stderr) for each in best.by_position]
     floors, top = [(each.nll, each.nll_stderr) for each in best.by_position], float(np.log(vocab))
     for column, (title, found, domain, uniform) in zip(
         st.columns(2, gap="medium"),
         (
-            (
-                f"{words.floor if not process.has_law else words.ceiling} (accuracy)",
-                ceilings,
-                (0, 1),
-                1 / vocab,
-            ),
+            (f"{of_accuracy} (accuracy)", ceilings, (0, 1), 1 / vocab),
             (f"{words.floor} (nats)", floors, (0, 1.15 * top), top),
         ),
         strict=True,
@@ -132,17 +126,7 @@ def draw_optimum(best: Optimum | None, process: AbstractGenerator) -> None:
                 alt=f"{title} of each {word}: {values[0]:.3f} on {word} 1, {values[-1]:.3f} on "
                 f"{word} {days[-1]}.",
             )
-    if not process.has_law:
-        st.caption(
-            "The best reference predictor is fitted to the training blocks. A model may beat it. "
-            f"Each {word} is predicted from the {word}s before it."
-        )
-        return
-    st.caption(
-        f"No model can have a higher expected accuracy than the {link_to('ceiling')}, or a lower "
-        f"expected loss than the {link_to('floor')}. Each {word} is predicted from the "
-        f"{word}s before it."
-    )
+    st.caption(f"{about} Each {word} is predicted from the {word}s before it.")
 
 
 def draw_entropy_rate(chain: AbstractHiddenChain) -> None:

@@ -111,9 +111,6 @@ def _draw(state: JobState | None, *, experiment: Experiment) -> None:
         f"**The model is {words}.** Band: {OVER_TEST_SEQUENCES}. {remark}",
         help=f"{found.sequences:,} sequences of {found.length} visible {word}s. The vertical "
         f"line marks the last {word} predicted in training."
-        + (
-            ""
-            if all(best.exact for best in found.floor)
-            else f" The {best_words.floor} is estimated."
-        ),
+        + f" The {best_words.floor} is estimated."
+        * (not all(best.exact for best in found.floor)),
     )

@@ -19,7 +19,7 @@ from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.session import kept_result, session
-from attnlab.ui.inspect.view import SHARES, View, known_truth, no_truth, sequence_comparison
+from attnlab.ui.inspect.view import SHARES, View, known_truth, sequence_comparison
 from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
 
@@ -64,7 +64,7 @@ def _maps_of(experiment: Experiment, found: Comparison, view: View) -> dict[str,
     past = np.tri(length, dtype=bool)[-len(found.depends) :]
     seen = past if experiment.model.causal else np.ones_like(past)
     measured = {"depends": (found.depends, seen)}
-    if experiment.generator.has_law:
+    if found.truth is not None:
         measured["truth"] = (found.truth, past)
     if found.attention:
         attention, pattern = view.of(found.attention)
@@ -117,17 +117,12 @@ def draw_maps(
     """
     true, marginals = known_truth(experiment)
     if sequences is not None:
+        truth = None if true is None else true.replacement
         found = kept_result(
             "mean_comparison",
             model,
             len(sequences),
-            lambda: compare(
-                experiment,
-                model,
-                sequences,
-                no_truth(experiment) if true is None else true.replacement,
-                marginals,
-            ),
+            lambda: compare(experiment, model, sequences, truth, marginals),
         )
     else:
         found = sequence_comparison(experiment, model, tokens, marginals)

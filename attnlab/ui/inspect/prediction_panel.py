@@ -100,10 +100,8 @@ def draw_final_query(
     _draw_surprise(experiment, model, tokens)
 
 
-def final_rows(
-    found: Comparison, view: View, *, has_law: bool = True
-) -> dict[str, Float[np.ndarray, " day"]]:
-    """Return the last row of each map by name, in the view's unit; the truth only of a law.
+def final_rows(found: Comparison, view: View) -> dict[str, Float[np.ndarray, " day"]]:
+    """Return the last row of each map by name, in the view's unit.
 
     Attention has one row per head of the chosen layer or, with many heads, only the chosen head's.
     """
@@ -118,7 +116,7 @@ def final_rows(
         else:
             measured[f"attends, head {view.choice.heads[0] + 1}"] = pattern[-1]
     measured["depends"] = found.depends[-1]
-    if has_law:
+    if found.truth is not None:
         measured[charts.TRUTH] = found.truth[-1]
     return {name: view.values(np.asarray(row, float)[None])[0] for name, row in measured.items()}
 
@@ -126,8 +124,7 @@ def final_rows(
 def _draw_rows(
     experiment: Experiment, found: Comparison, tokens: np.ndarray, view: View, *, at_rest: bool
 ) -> None:
-    rows = final_rows(found, view, has_law=experiment.generator.has_law)
-    word = experiment.generator.position_word
+    rows, word = final_rows(found, view), experiment.generator.position_word
     symbols = experiment.generator.vocabulary.symbols
     name = f"The prediction of the next {word}"
     alt = f"{name}: {', '.join(rows)}, by {word}."

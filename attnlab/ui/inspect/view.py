@@ -24,10 +24,7 @@ SHARES, _MEASURED = "share of the row", "as measured"
 
 
 def known_truth(experiment: Experiment) -> tuple[Dependence | None, Marginals]:
-    """Return the true dependence and each position's token distribution, or raise `Pending`.
-
-    Without a law there is no true dependence.
-    """
+    """Return true dependence, None without a law, and token distributions, or raise `Pending`."""
     process, length = experiment.generator, experiment.length
     marginals = figure(token_marginals, process, length)
     true = figure(dependence, process, length) if process.has_law else None
@@ -53,20 +50,11 @@ def sequence_comparison(
         f"{key}_truth",
         None,
         (process, days),
-        lambda: (
-            true_influence(process, tokens[None], marginals)
-            if process.has_law
-            else no_truth(experiment)
-        ),
+        lambda: true_influence(process, tokens[None], marginals) if process.has_law else None,
     )
     return kept_result(
         key, model, days, lambda: compare(experiment, model, tokens[None], truth, marginals)
     )
-
-
-def no_truth(experiment: Experiment) -> Float[np.ndarray, "query key"]:
-    """Return the map that stands for the true dependence where none is known; it is not shown."""
-    return np.zeros((experiment.length, experiment.length))
 
 
 def mean_patterns(
