@@ -79,10 +79,7 @@ def by_day_chart(
     level: str = "floor",
     height: int | None = None,
 ) -> Drawing:
-    """Draw the loss at each predicted position, with the lowest possible loss in grey dashes.
-
-    `level` is the name of the lowest loss.
-    """
+    """Draw the loss at each predicted position, with the lowest one, named `level`, in dashes."""
     return lines_chart(
         series_table("", days, losses, stderr).assign(floor=floors),
         level_table({level: floors}, days),

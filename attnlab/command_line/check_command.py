@@ -83,8 +83,6 @@ def _check_laws(
 ) -> LawReport:
     progress.words = f"while checking {process.name}"
     length = whole_number("length", parsed["length"], 2, 15) if "length" in parsed else None
-    if length is not None:
-        process.at_length(length - 1)
     report = law_report(process, length)
     if not parsed["json"]:
         print(f"{process.name}: all sequences of {report.length} tokens")

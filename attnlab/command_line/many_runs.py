@@ -205,14 +205,11 @@ def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
     if card is not None and found:
         names = differing_options(rows)
         labels = [_setting(row, names) for row in rows]
-        made = card_of_comparison(results, settings, labels, link=_link(grid))
+        query = to_query(Experiment()) | to_parameters(grid.options, seeds, metrics)
+        link = f"{ADDRESS}/compare?{urlencode(query)}"
+        made = card_of_comparison(results, settings, labels, link=link)
         found = write_output("card", card, card_to_json(made).encode())
     return 0 if found else 1
-
-
-def _link(grid: Grid) -> str:
-    parameters = to_parameters(grid.options, grid.seeds, grid.metrics)
-    return f"{ADDRESS}/compare?{urlencode(to_query(Experiment()) | parameters)}"
 
 
 def _paired_lines(rows: Sequence[Row]) -> Iterator[str]:

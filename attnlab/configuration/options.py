@@ -298,10 +298,8 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
     elif isinstance(default, str):
         most = spec.long_text or MOST_CHARACTERS
         if not isinstance(value, str) or len(value) > most:
-            problem = f"not a text of at most {most:,} characters"
-            raise OptionError(
-                name, value, problem, "Shorten it" if spec.long_text else "Type a short text"
-            )
+            remedy = "Shorten it" if spec.long_text else "Type a short text"
+            raise OptionError(name, value, f"not a text of at most {most:,} characters", remedy)
         if spec.long_text:
             return
         # White space of any kind becomes a space.

@@ -39,7 +39,7 @@ class HeldOut(NamedTuple):
 
     def sequences(self) -> Int[np.ndarray, "windows length"]:
         """Return the tokens of all windows."""
-        return self.tokens[self.begin[:, None] + np.arange(self.length)]
+        return np.lib.stride_tricks.sliding_window_view(self.tokens, self.length)[self.begin]
 
     def random(self, size: int, seed: int) -> "HeldOut":
         """Return random windows; only of fewer than `size` is any repeated."""

@@ -1,8 +1,7 @@
 """Predictors fitted to sequences: contexts in a tree, weighted, backed off, or matched.
 
-A context is the last tokens before a token, the most recent first; a node of the tree is a context
-that occurs in the training sequences. All predictors are tables with a row for every node, and an
-automaton finds the longest context seen: the node after a token follows from the node before.
+A context is the last tokens before a token, the most recent first; a node is a context that occurs
+in the training sequences. All predictors are tables with a row for every node.
 """
 
 import itertools
@@ -23,9 +22,8 @@ CTW, MATCH = "context tree weighting", "longest match"
 class Tree(NamedTuple):
     """The contexts of training tokens, level by level; node 0 is the empty context.
 
-    `counts[node]` are the tokens that followed the context, `cut[node]` those that followed it at
-    the beginning of a sequence, where no longer context exists. `down[node, token]` is the context
-    that is longer by an older token, or -1.
+    `counts[node]` are the tokens that followed the context, `cut[node]` those at the beginning of a
+    sequence. `down[node, token]` is the context that is longer by an older token, or -1.
     """
 
     counts: Float[np.ndarray, "nodes vocab"]
@@ -78,8 +76,7 @@ def grow(
         since: The number of tokens before each one in its sequence.
         vocab: The number of symbols.
         depth: The most tokens of a context.
-        only_repeated: Whether a context that occurred once is not made longer, since no longer one
-            would predict anything else.
+        only_repeated: Whether to leave out longer contexts of one that occurred once.
     """
     place, node = np.arange(tokens.size), np.zeros(tokens.size, np.int64)
     counts = [np.bincount(tokens, minlength=vocab)[None].astype(float)]
@@ -136,10 +133,9 @@ def automaton(tree: Tree) -> Int[np.ndarray, "nodes vocab"]:
 def weighted(tree: Tree) -> Predictor:
     """Return the predictor of context-tree weighting, frozen after the training.
 
-    It is the mixture of all sets of contexts that a tree of this depth can have, with a probability
-    of ½ for each split, where a context has a Dirichlet prior with 1 / vocab for each token (the
-    estimator of Krichevsky and Trofimov for two tokens). A context that was never seen predicts all
-    tokens equally. While fewer tokens are visible than a context has, the tree is cut there.
+    It is the mixture of all trees up to this depth, with a probability of ½ for each split, where a
+    context has a Dirichlet prior with 1 / vocab for each token (for two tokens, Krichevsky and
+    Trofimov's estimator). While fewer tokens are visible than a context has, the tree is cut there.
 
     References:
         Willems, Shtarkov and Tjalkens 1995, "The context-tree weighting method: basic properties",

@@ -29,8 +29,7 @@ from attnlab.generators.own_text import (
 )
 from attnlab.generators.vocabulary import Vocabulary
 
-# One block in five is held out. There are this many blocks of about so many tokens, unless lines
-# are shorter.
+# One block in five is held out. There are so many blocks of about so many tokens, or one a line.
 _ONE_IN, _FEWEST_BLOCKS, _MOST_BLOCKS, _BLOCK, _SHORTEST_BLOCK = 5, 25, 200, 200, 20
 # Windows of fewer held-out blocks say nothing about their error, and a test has 100 sequences.
 _FEWEST_TESTED, _FEWEST_WINDOWS = 3, 100
@@ -66,13 +65,11 @@ class Blocks(NamedTuple):
     begin: Int[np.ndarray, " blocks"]
     size: Int[np.ndarray, " blocks"]
 
-    def windows(
-        self, length: int
-    ) -> tuple[Int[np.ndarray, " windows"], Int[np.ndarray, " windows"]]:
-        """Return where each window of `length` tokens begins, and its block."""
+    def windows(self, tokens: Int[np.ndarray, " tokens"], length: int) -> HeldOut:
+        """Return all windows of `length` tokens."""
         counts = np.maximum(self.size - length + 1, 0)
         block = np.repeat(np.arange(counts.size), counts)
-        return self.begin[block] + _before(counts), block
+        return HeldOut(tokens, self.begin[block] + _before(counts), block, length)
 
 
 def _before(counts: Int[np.ndarray, " groups"]) -> Int[np.ndarray, " members"]:
@@ -95,11 +92,11 @@ class SequencesBelief(NamedTuple):
 class OwnSequences(AbstractGenerator):
     """Your own sequences: a text with one sequence a line, or one long stream.
 
-    Sequences are cut into blocks, and every fifth block is held out, at random. Training sequences
-    are windows of the others and test sequences are windows of the held-out blocks, so that no test
-    sequence shares a token with training. There is no law: predictions are those of the best of
-    several reference predictors, which are fitted to the training blocks. It is chosen there, too,
-    so that the held-out blocks measure it without a bias. A model may be better.
+    Sequences are cut into blocks, of which every fifth is held out, at random. Test sequences are
+    windows of these and training sequences windows of the others, so that they share no token.
+    There is no law: predictions are those of the best of several reference predictors. They are
+    fitted and it is chosen on the training blocks, so that the held-out blocks measure it without a
+    bias. A model may be better.
 
     Raises `OptionError` for a text that is too long, is not plain text, or has fewer than two or
     more than 64 symbols; and for a length that leaves too few held-out windows.
@@ -169,7 +166,7 @@ class OwnSequences(AbstractGenerator):
         return dataclasses.replace(self, visible=length)
 
     def held_out(self, length: int) -> HeldOut:
-        return _windows(self.understood, _parts(self.understood)[1], length - 1)
+        return _parts(self.understood)[1].windows(self.understood.tokens, length)
 
     def findings(self, length: int) -> Iterator[Finding]:
         if problems := self.understood.problems:
@@ -182,11 +179,9 @@ class OwnSequences(AbstractGenerator):
         return _fitted(self)
 
     def start(self) -> SequencesBelief:
-        (log_probs, after), understood = self.fitted().predictor, self.understood
-        tables = (log_probs.astype(np.float32), after.astype(np.int32), understood.tokens)
-        parts = (part.astype(np.int32) for part in _parts(understood)[0])
-        shared = (Shared(jnp.asarray(each)) for each in (*tables, *parts))
-        return SequencesBelief(*shared, state=jnp.int32(0))
+        training, _ = _parts(self.understood)
+        shared = (*self.fitted().predictor, self.understood.tokens, *training)
+        return SequencesBelief(*(Shared(jnp.asarray(each)) for each in shared), jnp.int32(0))
 
     def log_probs(self, belief: SequencesBelief) -> Float[Array, " vocab"]:
         return belief.log_probs.value[belief.state]
@@ -228,13 +223,18 @@ def _fitted(generator: OwnSequences) -> Fitted:
 
     It has the lowest loss on every fifth training block when it is fitted to the others.
     """
-    understood, length, vocab = generator.understood, generator.visible, generator.vocabulary.size
-    training, held = _parts(understood)
+    tokens, length, vocab = (
+        generator.understood.tokens,
+        generator.visible,
+        generator.vocabulary.size,
+    )
+    training, held = _parts(generator.understood)
 
     def tested(fit: Blocks, test: Blocks) -> Iterator[tuple[str, Predictor, Result]]:
-        tokens, windows = understood.tokens[fit.windows(1)[0]], _windows(understood, test, length)
-        for name, predictor in predictors(tokens, _before(fit.size), vocab, length):
-            *_, last = predictor.results(windows.sequences())
+        windows = test.windows(tokens, length + 1).sequences()
+        of_fit = tokens[fit.windows(tokens, 1).begin]
+        for name, predictor in predictors(of_fit, _before(fit.size), vocab, length):
+            *_, last = predictor.results(windows)
             yield name, predictor, last
 
     chosen = np.arange(len(training.size)) % _ONE_IN == 0
@@ -249,9 +249,4 @@ def _fitted(generator: OwnSequences) -> Fitted:
         loss = losses.get(name, 0.0 if name == CTW else np.inf)
         best = min(best, (name, predictor, loss), key=lambda each: each[2])
     name, predictor, _ = best
-    return Fitted(name, present(predictor), results, _windows(understood, held, length))
-
-
-def _windows(understood: Understood, blocks: Blocks, length: int) -> HeldOut:
-    """Return the windows of `length` visible tokens and the next one."""
-    return HeldOut(understood.tokens, *blocks.windows(length + 1), length + 1)
+    return Fitted(name, present(predictor), results, held.windows(tokens, length + 1))

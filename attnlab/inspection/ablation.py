@@ -83,8 +83,7 @@ def replacements(
     `removed` sets the head's output to 0, `uniform` is equal attention to all unmasked keys, and
     `mean` its mean pattern over the test sequences. `truth` is in proportion to the true
     dependence; a task has `alignment` instead, its true alignment, and a process without a law has
-    neither. `frozen` is the mean pattern of
-    an earlier model.
+    neither. `frozen` is the mean pattern of an earlier model.
     """
     known = (REMOVED, UNIFORM, MEAN, ALIGNMENT if is_task else TRUTH)
     known = known if has_law else known[:-1]

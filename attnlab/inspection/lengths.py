@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError
@@ -148,11 +148,8 @@ def loss_at_length(
     excess = losses + np.log(np.take_along_axis(exact, sequences[:, 1:, None], axis=2)[..., 0])
     later = counted & (np.arange(1, length + 1) > experiment.length)
     chosen = later if later.any() else counted
-    some = np.asarray(chosen.any(axis=1))
-
-    def error_of(values: Float[np.ndarray, " some"], rows: Bool[np.ndarray, " size"]) -> Estimate:
-        return mean_and_error(values, None if blocks is None else blocks[rows])
-
+    some = chosen.any(axis=1)
+    # Where there are blocks, all tokens count.
     if (loss := loss_of_positions(losses, counted, blocks)) is None:
         problem = "the model's loss at this length is not a finite number"
         raise OptionError("length", length, problem, "Choose a smaller length")
@@ -162,8 +159,6 @@ def loss_at_length(
         len(sequences),
         loss,
         tuple(best[position] for position in loss.positions),
-        error_of(excess[some].mean(axis=1, where=chosen[some]), some),
-        tuple(
-            error_of(excess[counted[:, t - 1], t - 1], counted[:, t - 1]) for t in loss.positions
-        ),
+        mean_and_error(excess[some].mean(axis=1, where=chosen[some]), blocks),
+        tuple(mean_and_error(excess[counted[:, t - 1], t - 1], blocks) for t in loss.positions),
     )

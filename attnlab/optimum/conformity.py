@@ -19,10 +19,9 @@ _MOST_NUMBERS = 35_000_000
 
 
 class Deviation(NamedTuple):
-    """The token that occurs too often or too rarely after a context, by the most errors.
+    """The token whose share after a context is farthest from the law, by `errors` standard errors.
 
-    `observed` is its share after the `context`, which occurs `visits` times, and `expected` the
-    mean of its exact probabilities there. `errors` is the difference in standard errors.
+    The context occurs `visits` times. `expected` is the mean of the exact probabilities there.
     """
 
     context: tuple[int, ...]
@@ -36,9 +35,8 @@ class Deviation(NamedTuple):
 class ContextTest(NamedTuple):
     """A test of the tokens after all contexts of `order` tokens.
 
-    Under the law, `statistic` has a χ² distribution whose degrees of freedom are `degrees`. It
-    exceeds the observed value with probability `p_value`; `adjusted` is corrected for all orders
-    (Holm).
+    Under the law, `statistic` is χ² with that many `degrees` of freedom, and exceeds the observed
+    value with probability `p_value`; `adjusted` is corrected for all orders (Holm).
     """
 
     order: int
@@ -52,8 +50,7 @@ class ContextTest(NamedTuple):
 class Conformity(NamedTuple):
     """What sequences say about the law: a test per order of contexts.
 
-    `impossible` is the place of the first token that the law rules out: sequence and position, from
-    0. The other tokens are not tested then.
+    If the law rules out a token, `impossible` is its sequence and position, from 0, without tests.
     """
 
     sequences: int
@@ -72,10 +69,9 @@ def conformity(process: AbstractGenerator, sequences: Sequence[Sequence[int]]) -
     For each context c of the last k tokens, the counts of the next token are compared with the sum
     of its exact probabilities given *all* tokens before it. The differences D are sums of a
     martingale with the covariance V = Σ diag(p) − p pᵀ, so that Σ Dᵀ V⁺ D over the contexts is
-    asymptotically χ², also within one long sequence, where the contexts overlap. It is the score
-    test of p(x) exp(θ(c, x)), normalised, against θ = 0. Orders up to six are tested while an
-    average context is visited 25 times. Contexts with fewer visits are tested together, and sums
-    of counts with a variance below 10 are left out, since they are far from normal.
+    asymptotically χ², also within one long sequence, where the contexts overlap. Orders up to six
+    are tested while an average context is visited 25 times. Contexts with fewer visits are tested
+    together, and sums of counts with a variance below 10 are left out: they are far from normal.
 
     Args:
         process: The process, at the length of the sequences if it depends on it.

@@ -20,9 +20,8 @@ _CERTAIN = 1e-5
 class Past(NamedTuple):
     """A possible beginning of a sequence, and what the process does after it.
 
-    `belief` is the probability of each hidden state, empty for a process without such: of a hidden
-    chain the state after the past, of `hmm` that which emits the next token. `next_probs` is
-    p(next token | past).
+    `belief` is the probability of each hidden state after the past (of `hmm`, of the state which
+    emits the next token), empty without such; `next_probs` is p(next token | past).
     """
 
     tokens: tuple[int, ...]

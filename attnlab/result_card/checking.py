@@ -29,12 +29,8 @@ TO_THE_DIGIT, WITHIN, DIFFERS = (
 class CardDifference(NamedTuple):
     """A number of a card beside the one found now.
 
-    Attributes:
-        label: What the number is.
-        before: The number on the card.
-        after: The new number.
-        stderr: The standard error of their difference; 0 if neither has one.
-        allowed: The largest difference that agrees.
+    `stderr` is the standard error of their difference, 0 if neither has one, and `allowed` the
+    largest difference that agrees.
     """
 
     label: str
@@ -84,11 +80,7 @@ def check_card(
     mean differs by at most q √(e² + e'²), where e and e' are its old and its new standard error,
     and q is the two-sided quantile of Student's t with 2 (n − 1) degrees of freedom for n seeds
     (with one seed: of the normal distribution) at the level 95 %, corrected for the number of means
-    (Bonferroni).
-
-    Args:
-        card: The card.
-        train: Trains experiments; takes further arguments of `run_all`.
+    (Bonferroni). `train` trains experiments, and takes further arguments of `run_all`.
     """
     try:
         again = _again(card, train)

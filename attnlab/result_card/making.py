@@ -37,11 +37,7 @@ _SAYS = {AGREES: "agree", DISAGREES: "disagree"}
 
 
 def card_of_run(run: Run, *, link: str = "") -> ResultCard:
-    """Return the card of a run.
-
-    Args:
-        run: The run.
-        link: An address that opens its settings, or "".
+    """Return the card of a run; `link` is an address that opens its settings, or "".
 
     Raises:
         OptionError: If the run is not finished, or its settings were changed during training: then

@@ -56,8 +56,8 @@ def resume(run: Run, *, steps: int | None = None) -> Iterator[Event]:
 
     Args:
         run: A run that was trained in this script, or that `load_run` returned.
-        steps: Number of further steps. The number of all steps becomes those made plus these, which
-            is recorded as a `Change`. By default the steps that its experiment has left.
+        steps: Number of further steps, which is recorded as a `Change` of all steps. By default the
+            steps that its experiment has left.
 
     Raises:
         OptionError: If `steps` is below 1, or makes more steps than a run may have.

@@ -76,9 +76,7 @@ def _heading(experiment: Experiment) -> str:
     # A copy that runs from its own folder need not be installed.
     except PackageNotFoundError:
         author = "attnlab"
-    reads = ""
-    if _reads_file(experiment.generator):
-        reads = f"Save your sequences beside it as {OWN_TEXT}.\n"
+    reads = f"Save your sequences beside it as {OWN_TEXT}.\n" * _reads_file(experiment.generator)
     return (
         f"{what}\n\n"
         f"Written by {author}. It runs in any folder with the Python of the environment that\n"

@@ -27,8 +27,7 @@ class CheckedLaw(NamedTuple):
 class LawReport(NamedTuple):
     """The laws of a process on all sequences of `length` tokens.
 
-    `certain_after` is the probability that 0, 1, … tokens determine the hidden state, for a hidden
-    chain that obeys the laws.
+    For a hidden chain, `certain_after` are the shares in which 0, 1, … tokens determine its state.
     """
 
     length: int
@@ -63,21 +62,17 @@ class LawReport(NamedTuple):
 def law_report(process: AbstractGenerator, length: int | None = None) -> LawReport:
     """Check the laws of a process on all sequences of `length` tokens.
 
-    Args:
-        process: The process.
-        length: The number of tokens, if the process does not fix it; by default five, or fewer if
-            these are too many sequences.
+    By default these are five, or fewer if there are too many sequences, or as many as the process
+    fixes.
 
     Raises:
-        OptionError: If there are too many sequences to check all of them.
+        OptionError: If there are too many sequences, or if the process has another length.
     """
     vocab, own = process.vocabulary.size, process.own_length()
     least = 1 + (process.shortest_length() if own is None else own)
-    if own is not None:
-        length = least
-    elif length is None:
+    if length is None:
         few = (n for n in range(USUAL_LENGTH, least, -1) if vocab**n <= MOST_SEQUENCES)
-        length = next(few, max(least, 2))
+        length = least if own is not None else next(few, max(least, 2))
     if vocab**length > MOST_SEQUENCES:
         problem = f"{vocab}^{length} sequences are too many to check all"
         remedy = "Choose options with fewer symbols or shorter sequences"

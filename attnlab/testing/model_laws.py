@@ -81,13 +81,24 @@ def check_model(
         total = np.broadcast_to(mask.any(axis=-1), pattern.shape[:-1])
         close(pattern.sum(axis=-1), total, "rows of a pattern do not sum to 1")
         require((pattern[:, ~mask] == 0).all(), "a pattern has shares outside of its mask")
-    _check_batch(model, visible, queries, logits, plain=plain)
+    in_batch = jax.jit(jax.vmap(lambda one: model(one, queries)[0]))
+    batch = in_batch(jnp.stack([visible, visible[::-1]]))
+    close(batch[0], logits, "logits differ in a batch")
+    if plain:
+        with jax.disable_jit():
+            close(model(visible, queries)[0], logits, "logits differ when compiled")
     require(not trace.residual, "a trace keeps activations that no `capture` asked for")
     if model.sites:
         _check_sites(model, options, visible, some, logits[some - queries[0]])
     if not options.reads_source:
         _check_sight(model, options, visible, queries)
-    _check_parameters(model, options, vocab=vocab, length=length, build=build)
+    check_record(options)
+    for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)):
+        require(jnp.issubdtype(leaf.dtype, jnp.floating), "a parameter is not a float array")
+    if not build:
+        parts = parameters_by_part(options, vocab=vocab, length=length)
+        total = sum(part.count for part in parts)
+        require(total == parameter_count(model), "parts do not add up")
     if forward is not None:
         expected = forward(model, np.asarray(visible))[np.asarray(queries)]
         close(logits, expected, "logits differ from the oracle", atol=5e-5)
@@ -101,19 +112,6 @@ def _off_its_start(model: AbstractModel, key: Array) -> AbstractModel:
         leaf + 0.3 * jr.normal(one, leaf.shape) for leaf, one in zip(leaves, keys, strict=False)
     ]
     return eqx.combine(jax.tree.unflatten(form, moved), model)
-
-
-def _check_batch(
-    model: AbstractModel, tokens: Array, queries: Array, logits: Logits, *, plain: bool
-) -> None:
-    call = jax.jit(jax.vmap(lambda one: model(one, queries)[0]))
-    batch = call(jnp.stack([tokens, tokens[::-1]]))
-    close(batch[0], logits, "logits differ in a batch")
-    if not plain:
-        return
-    with jax.disable_jit():
-        own = model(tokens, queries)[0]
-    close(own, logits, "logits differ when compiled")
 
 
 def _check_sites(
@@ -172,20 +170,3 @@ def _check_sight(
         )
     later = any(max(options.sees(query, length)) > query for query in range(length))
     require(options.causal == (not later), "`causal` and `sees` contradict each other")
-
-
-def _check_parameters(
-    model: AbstractModel,
-    options: AbstractModelOptions,
-    *,
-    vocab: int,
-    length: int,
-    build: dict[str, int],
-) -> None:
-    check_record(options)
-    for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)):
-        require(jnp.issubdtype(leaf.dtype, jnp.floating), "a parameter is not a float array")
-    if build:
-        return
-    parts = parameters_by_part(options, vocab=vocab, length=length)
-    require(sum(part.count for part in parts) == parameter_count(model), "parts do not add up")

@@ -71,9 +71,8 @@ def process_laws(
     Args:
         process: A process whose options fit this length.
         length: Number of tokens. A process with a fixed length is checked at that length.
-        joint: An oracle that shares no code with the process: p(tokens) of all sequences of some
-            length in float64, as an array of shape (vocab,) * length. By default, the product of
-            the process's own predictions.
+        joint: An oracle that shares no code with the process: p(tokens) of all sequences of a
+            length, of shape (vocab,) * length. By default, the product of the predictions.
         draws: Number of sequences to draw.
         seed: Seed of these sequences.
         plain: Whether to compute without compilation too, which takes a third of the time.

@@ -238,10 +238,7 @@ def prepare(experiment: Experiment) -> Setup:
 
 
 class Drawn(NamedTuple):
-    """Sequences of visible tokens and the one to predict: to show, to test, and to train on.
-
-    `blocks` are the held-out blocks of the test sequences of a process without a law.
-    """
+    """Visible tokens and the next one: to show, to test (`blocks` as in `Setup`), to train on."""
 
     probes: Int[np.ndarray, "probes positions"]
     test: Int[np.ndarray, "test positions"]

@@ -1,9 +1,9 @@
 """The user's own sequences in the form: a text to type or upload, and what was understood."""
 
-import itertools
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -19,7 +19,7 @@ from attnlab.ui.core.outside import as_message, as_text, draw_error
 MOST_TYPED_TEXT = 20_000
 _UPLOAD = "own_text_file"
 # What is listed of the lines that were not understood, and shown of the sequences.
-_MOST_PROBLEMS, _MOST_SHOWN, _MOST_TOKENS = 50, 3, 60
+_MOST_PROBLEMS, _MOST_SHOWN = 50, 3
 
 
 def draw_own_text(label: str, common: dict[str, Any]) -> None:
@@ -62,11 +62,8 @@ def draw_understood() -> None:
             draw_error(as_message(str(error)))
             return
         st.caption(f":material/check: {as_text(found.in_words())}")
-        rows, lengths = [], found.lengths[:_MOST_SHOWN].tolist()
-        for end, length in zip(itertools.accumulate(lengths), lengths, strict=True):
-            shown = found.vocabulary.render(found.tokens[end - length : end][:_MOST_TOKENS])
-            rows.append(f"{as_text(shown)}{' …' * (length > _MOST_TOKENS)}")
-        st.caption("  \n".join(rows))
+        first = np.split(found.tokens, np.cumsum(found.lengths[:_MOST_SHOWN]))[:_MOST_SHOWN]
+        st.caption("  \n".join(as_text(found.vocabulary.shorten(each)) for each in first))
         if problems := found.problems:
             with st.expander(f"Not understood: {len(problems):,}", icon=":material/report:"):
                 lines = [as_text(str(each)) for each in problems[:_MOST_PROBLEMS]]

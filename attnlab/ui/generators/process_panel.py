@@ -143,20 +143,12 @@ def draw_laws(report: LawReport | OptionError | None) -> None:
     if isinstance(report, OptionError):
         st.caption(as_message(str(report)))
         return
-    count = sum(not law.problem for law in report.laws)
-    st.markdown(
-        f"**{count} of {len(report.laws)} laws hold** for all sequences of {report.length} tokens."
-    )
-    st.markdown(
-        "  \n".join(
-            f":red[:material/close:] {law}: {as_message(problem)}"
-            if problem
-            else f":green[:material/check:] {law}"
-            for law, problem in report.laws
-        )
-    )
-    if report.visibility:
-        st.markdown(report.visibility)
+    count, total = sum(not law.problem for law in report.laws), len(report.laws)
+    lines = [f"**{count} of {total} laws hold** for all sequences of {report.length} tokens."]
+    for law, problem in report.laws:
+        mark = ":red[:material/close:]" if problem else ":green[:material/check:]"
+        lines.append(f"{mark} {law}{f': {as_message(problem)}' if problem else ''}")
+    st.markdown("  \n".join([*lines, report.visibility]))
     st.caption(
         "`attnlab check` prints this for your own processes, and tests sequences of another "
         "implementation."

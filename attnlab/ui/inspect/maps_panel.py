@@ -144,15 +144,14 @@ def draw_maps(
                 ramp=charts.TRUTHS if name == "truth" else charts.SHARES,
             )
     _draw_how_to_read(found, experiment, true)
+    pairs = {
+        f"{one} − {other}": (one, other)
+        for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
+        if one in maps and other in maps
+    }
+    if not pairs:
+        return
     with st.expander("Where do two maps differ?", icon=":material/difference:"):
-        pairs = {
-            f"{one} − {other}": (one, other)
-            for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
-            if one in maps and other in maps
-        }
-        if not pairs:
-            st.caption("There is only one map.")
-            return
         chosen = st.selectbox("difference", list(pairs), key="map_difference")
         first, second = pairs[chosen]
         unit = "difference of shares" if view.shares else "difference"

@@ -132,12 +132,9 @@ def draw_prospect(form: Experiment | OptionError, *, is_other: bool, is_started:
             st.caption(":material/hourglass_top: Computing what can be learned …")
             return
         accuracy = known_text(verdict.best, "accuracy") + " (estimated)" * (not verdict.best.exact)
-        best = "Best possible accuracy"
-        if not form.generator.has_law:
-            best = "Accuracy of the best reference"
-        best = f"{best} {accuracy}"
-        if is_other:
-            best = f"New settings: {best[0].lower()}{best[1:]}"
+        process = form.generator
+        best = "best possible accuracy" if process.has_law else process.best_words.ceiling
+        best = f"{f'New settings: {best}' if is_other else best.capitalize()} {accuracy}"
         # Badges in a caption are too pale to read.
         prospect = "" if is_started else figure(show_prospect, form)
         parts = [f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]"]
