@@ -13,7 +13,7 @@ from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.number_text import show_count
 from attnlab.configuration.options import OptionError
 from attnlab.configuration.records import to_record
-from attnlab.generators import GENERATORS, PROCESSES, TASKS, AbstractGenerator, check_has_law
+from attnlab.generators import PROCESSES, AbstractGenerator, check_has_law
 from attnlab.generators.own_text import decode
 from attnlab.optimum.conformity import Conformity, conformity
 from attnlab.registering import import_file
@@ -53,8 +53,7 @@ def run_check(parsed: dict[str, Any], progress: CommandProgress) -> int:
         before = set(PROCESSES)
         import_file(name)
         # A process that fails in `read_generator` is named there.
-        names = [each.name for each in (*GENERATORS.added(), *TASKS.added())]
-        names = [each for each in names if each not in before]
+        names = [each for each in PROCESSES if each not in before]
     elif name.endswith(".json") or (name not in PROCESSES and Path(name).is_file()):
         return run_card_check(parsed, progress)
     else:
