@@ -181,7 +181,7 @@ class OwnSequences(AbstractGenerator):
     def start(self) -> SequencesBelief:
         training, _ = _parts(self.understood)
         shared = (*self.fitted().predictor, self.understood.tokens, *training)
-        return SequencesBelief(*(Shared(jnp.asarray(each)) for each in shared), jnp.int32(0))
+        return SequencesBelief(*(Shared(jnp.asarray(x)) for x in shared), state=jnp.int32(0))
 
     def log_probs(self, belief: SequencesBelief) -> Float[Array, " vocab"]:
         return belief.log_probs.value[belief.state]

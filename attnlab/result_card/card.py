@@ -16,8 +16,7 @@ from attnlab.runs.history import Versions, versions_of
 from attnlab.runs.links import from_query, left_out_of_link
 from attnlab.training.experiment import Experiment, from_json_record, to_json
 
-VERSION = 1
-MOST_BYTES = 2_000_000
+VERSION, MOST_BYTES = 1, 2_000_000
 RUN, COMPARISON, KNOWN = "run", "comparison", "known result"
 _FORMAT = "attnlab card"
 _TEXTS = ("kind", "sentence", "machine", "name", "figure", "link")

@@ -21,9 +21,8 @@ from attnlab.training.loop import EvaluationPlan, NotFiniteError, run
 
 # Exact floors agree up to rounding, in nats.
 _ROUNDING = 1e-5
-TO_THE_DIGIT, WITHIN, DIFFERS = (
-    "agrees to the last digit", "agrees within the intervals", "differs"
-)  # fmt: skip
+TO_THE_DIGIT, WITHIN = "agrees to the last digit", "agrees within the intervals"
+DIFFERS = "differs"
 
 
 class CardDifference(NamedTuple):

@@ -64,18 +64,14 @@ def check_model(
     )()
     drawn = jr.randint(jr.fold_in(key, 1), (length,), 0, vocab)
     visible, queries = drawn if tokens is None else jnp.asarray(tokens), jnp.arange(length)
-    if not options.every_position:
-        queries = queries[-1:]
+    queries = queries if options.every_position else queries[-1:]
     call = eqx.filter_jit(lambda model, tokens, queries: model(tokens, queries))
     logits, trace = call(model, visible, queries)
     require(logits.shape == (queries.size, vocab), f"logits have the shape {logits.shape}")
     some = queries[jnp.array([-1, queries.size // 2])]
     # Matrix products of other heights may be summed in another order.
-    close(
-        call(model, visible, some)[0],
-        logits[some - queries[0]],
-        "logits depend on which other queries are computed",
-    )
+    of_some, (alone, _) = logits[some - queries[0]], call(model, visible, some)
+    close(alone, of_some, "logits depend on which other queries are computed")
     for found in trace.attention:
         pattern, mask = np.asarray(found.pattern), np.asarray(found.mask)
         total = np.broadcast_to(mask.any(axis=-1), pattern.shape[:-1])
@@ -89,7 +85,7 @@ def check_model(
             close(model(visible, queries)[0], logits, "logits differ when compiled")
     require(not trace.residual, "a trace keeps activations that no `capture` asked for")
     if model.sites:
-        _check_sites(model, options, visible, some, logits[some - queries[0]])
+        _check_sites(model, options, visible, some, of_some)
     if not options.reads_source:
         _check_sight(model, options, visible, queries)
     check_record(options)

@@ -250,8 +250,8 @@ class Drawn(NamedTuple):
 def draw_data(experiment: Experiment) -> Drawn:
     """Return the sequences of an experiment; its training set is empty with fresh data.
 
-    With the test set `distinct`, the probes are the first test sequences. Probes and test of a
-    process without a law are held-out windows, each as often as any other, up to once.
+    With the test set `distinct`, the probes are the first test sequences. Without a law, probes and
+    test are held-out windows.
 
     Raises:
         OptionError: If the process has too few different sequences for the test set.

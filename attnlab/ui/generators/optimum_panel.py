@@ -190,16 +190,13 @@ def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str) -> None:
     stopped = any(baseline.best.bounded for baseline in baselines)
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
-    if baselines[-1].name == OF_REFERENCE.floor:
-        st.caption(
-            "Each row is fitted to the training blocks and measured on the held-out blocks, ± one "
-            "standard error over blocks. Models may beat all of them."
-        )
-        return
     counts = any(baseline.name.startswith("in-context") for baseline in baselines)
     st.caption(
-        "Each row is the predictor with the lowest expected loss for that information. For linear "
-        "only, another may be more accurate."
+        "Each row is fitted to the training blocks and measured on the held-out blocks, ± one "
+        "standard error over blocks. Models may beat all of them."
+        if baselines[-1].name == OF_REFERENCE.floor
+        else "Each row is the predictor with the lowest expected loss for that information. For "
+        "linear only, another may be more accurate."
         + " In-context rows predict from counts of tokens; others may be better." * counts
         + f" {_STOPPED}" * stopped
     )
