@@ -183,7 +183,7 @@ def test_digits_are_symbols_where_a_process_has_such(run, tmp_path):
 
 # The laws of all processes are checked without the command, in `test_generators.py`.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["markov", "mess3", "recall", "copy"])
+@pytest.mark.parametrize("name", ["markov", "mess3", "recall", "causal-tree"])
 def test_a_process_holds_its_laws(run, name):
     status, out, _ = run("check", name)
     assert (status, "✗" in out) == (0, False)
@@ -191,7 +191,7 @@ def test_a_process_holds_its_laws(run, name):
 
 
 def test_more_sequences_than_can_be_checked_are_refused(run):
-    status, _, err = run("check", "in-context-markov")
+    status, _, err = run("check", "cards")
     assert status == 2
     assert re.search(r"`process` is '.*': \d+\^\d+ sequences are too many to check all", err)
 
