@@ -131,6 +131,7 @@ from attnlab.training.experiment import Setup as Setup
 from attnlab.training.experiment import from_json as from_json
 from attnlab.training.experiment import prepare as prepare
 from attnlab.training.experiment import to_json as to_json
+from attnlab.training.law import evaluate_law as evaluate_law
 from attnlab.training.loop import EvaluationEvent as EvaluationEvent
 from attnlab.training.loop import NotFiniteError as NotFiniteError
 from attnlab.training.loop import Progress as Progress

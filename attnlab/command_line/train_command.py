@@ -89,6 +89,8 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
         targets = _target_results(ended, begun.setup)
         exact = targets.get("exact_match")
         report = _report(ended, figures, targets, seconds, int(ended.state.step) - begun.step)
+        if (law := begun.setup.law) is not None:
+            report["test_size"] = len(law.weight)
         if as_json:
             report |= _in_context(ended, begun.setup, figures)
             report["measures"] = _measures(ended, begun.setup)
@@ -331,11 +333,14 @@ def _print_report(report: dict[str, Any]) -> None:
             f"decoding), {show_percent(report['share_in_training'])} of all sources seen in "
             "training"
         )
-    print(
-        f"accuracy  {report['test_accuracy']:.4f} ± {report['test_accuracy_stderr']:.4f} "
-        f"(standard error, {report['test_size']:,} test sequences)"
+    is_exact = report["experiment"]["training"]["data"] == "law"
+    of = "exact, all {:,} pasts" if is_exact else "standard error, {:,} test sequences"
+    accuracy, loss = (
+        f"{report[name]:.4f}" + f" ± {report[f'{name}_stderr']:.4f}" * (not is_exact)
+        for name in ("test_accuracy", "test_nll")
     )
-    print(f"loss      {report['test_nll']:.4f} ± {report['test_nll_stderr']:.4f} nats")
+    print(f"accuracy  {accuracy} ({of.format(report['test_size'])})")
+    print(f"loss      {loss} nats")
     rate, seconds = report["steps_per_second"], report["seconds"]
     print(
         f"{report['parameters']} parameters, {rate * seconds:,.0f} steps in {seconds:.2f} s, "

@@ -168,8 +168,8 @@ def meet_same_data(first: Experiment, second: Experiment) -> bool:
 def _data_of(experiment: Experiment) -> tuple:
     training = experiment.training
     # Everything that affects the draw. Fresh batches of another size have other sequences.
-    size = training.train_size if training.data == "fixed" else training.batch
-    drawn = training.data, size, training.test_size
+    sizes = {"fixed": training.train_size, "fresh": training.batch, "law": None}
+    drawn = training.data, sizes[training.data], training.test_size
     return experiment.generator, experiment.length, *drawn
 
 

@@ -131,6 +131,8 @@ def show_estimate(value: float, stderr: float, *, most_places: int = 3) -> str:
     """
     if stderr > 0:
         return show_measured(value, stderr, most_places=most_places)
+    if abs(value) >= _MOST_IN_FULL:
+        return f"{value:.3g}"
     return f"{value:.{most_places}f}".replace("-", "−")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from attnlab.configuration.number_text import show_estimate, show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.film.frames import Film, Frame, HeadMap, Scene
 from attnlab.film.sequence import likely_tokens
 from attnlab.film.subject import Subject
@@ -194,8 +194,8 @@ def _likely(scene: Scene) -> list[int]:
 
 def _caption(test: Evaluation) -> str:
     return (
-        f"test loss {show_measured(test.nll, test.nll_stderr)} nats, accuracy "
-        f"{show_measured(test.accuracy, test.accuracy_stderr)}"
+        f"test loss {show_estimate(test.nll, test.nll_stderr)} nats, accuracy "
+        f"{show_estimate(test.accuracy, test.accuracy_stderr)}"
     )
 
 
@@ -206,7 +206,7 @@ def _learned(scene: Scene, test: Evaluation, floor: Best) -> str:
     if found.share < HOPELESS:
         return "worse than guessing"
     places = 1 if found.stderr < 0.005 else 0
-    return f"{show_measured(100 * found.share, 100 * found.stderr, most_places=places)} %"
+    return f"{show_estimate(100 * found.share, 100 * found.stderr, most_places=places)} %"
 
 
 def _trimmed(found: HeadMap) -> tuple[np.ndarray, np.ndarray]:

@@ -188,7 +188,7 @@ def _transformer(experiment: Experiment, part: str, reason: str, **changes: Any)
 
 def _for_steps(training: Training, steps: int) -> tuple[dict[str, Any], str]:
     """Return the options that train for this many steps, and the reason for fresh sequences."""
-    if training.data == "fresh" or training.split != "independent":
+    if training.data != "fixed" or training.split != "independent":
         return {"steps": steps}, ""
     return {"steps": steps, **_fresh(training)}, " Fresh sequences make memorising harder."
 

@@ -44,8 +44,9 @@ from attnlab.models import AbstractModel, TransformerOptions
 from attnlab.models.sites import site_title
 from attnlab.optimum import FEW_BELIEFS, optimum
 from attnlab.optimum.sequences import mean_and_error, predictives
-from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, Setup, abstract_state, draw_data
+from attnlab.training.loop import evaluate_setup
 from attnlab.training.measure import NOT_NEGATIVE, OWN_MEASURES, SHARE, Estimate, Measure
 from attnlab.training.shares import learned_share
 
@@ -56,34 +57,21 @@ _NEW_SEQUENCES = 500
 _DRAW = 6
 
 
-def _evaluation(model: AbstractModel, setup: Setup, *, by_position: bool = False) -> Evaluation:
-    """Return the test of a model on the test set of its setup."""
-    return evaluate(
-        model,
-        setup.test,
-        readout=setup.experiment.training.readout,
-        loss_mask=setup.loss_mask,
-        exact=setup.exact,
-        by_position=by_position,
-        blocks=setup.blocks,
-    )
-
-
 def accuracy(model: AbstractModel, setup: Setup) -> Estimate:
     """Return the share of correct predictions on the test set."""
-    found = _evaluation(model, setup)
+    found = evaluate_setup(model, setup)
     return Estimate(found.accuracy, found.accuracy_stderr)
 
 
 def nll(model: AbstractModel, setup: Setup) -> Estimate:
     """Return the test loss."""
-    found = _evaluation(model, setup)
+    found = evaluate_setup(model, setup)
     return Estimate(found.nll, found.nll_stderr)
 
 
 def excess(model: AbstractModel, setup: Setup) -> Estimate | None:
     """Return test loss minus that of exact predictions of the same sequences."""
-    found = _evaluation(model, setup)
+    found = evaluate_setup(model, setup)
     if found.excess is None or found.excess_stderr is None:
         return None
     return Estimate(found.excess, found.excess_stderr)
@@ -91,7 +79,7 @@ def excess(model: AbstractModel, setup: Setup) -> Estimate | None:
 
 def mean_nll(model: AbstractModel, setup: Setup) -> Estimate | None:
     """Return the mean test loss over all positions in the loss."""
-    found = _evaluation(model, setup, by_position=True).by_position
+    found = evaluate_setup(model, setup, by_position=True).by_position
     return None if found is None else Estimate(found.mean, found.mean_stderr)
 
 
@@ -99,7 +87,7 @@ def learned(model: AbstractModel, setup: Setup) -> Estimate | None:
     """Return the share of what can be learned: 0 is a uniform guess, 1 the best possible."""
     process = setup.experiment.generator
     floor = optimum(process, setup.experiment.length, FEW_BELIEFS).final
-    found = learned_share(_evaluation(model, setup), floor, process.vocabulary.size)
+    found = learned_share(evaluate_setup(model, setup), floor, process.vocabulary.size)
     return None if found is None else Estimate(*found)
 
 

@@ -176,8 +176,9 @@ def happened_in(
         losses=losses,
         last_step=training.steps,
     )
-    # Fresh sequences of a law cannot be memorised: their loss is below the floor by chance.
-    is_chance = happened.problem == OVERFITS and training.data == "fresh" and process.has_law
+    # Fresh sequences of a law, or all of them, cannot be memorised: their loss is below the floor
+    # by chance.
+    is_chance = happened.problem == OVERFITS and training.data != "fixed" and process.has_law
     problem = "" if is_chance else happened.problem
     return happened._replace(problem=problem, has_law=process.has_law)
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator, check_has_law
-from attnlab.optimum.levels import advance_beliefs, first_belief
+from attnlab.optimum.law import possible_pasts
 from attnlab.optimum.sequences import MOST_SEQUENCES
 
 # A belief is certain if the rest has less than this, which is more than rounding.
@@ -42,16 +42,13 @@ def exact_table(process: AbstractGenerator, length: int) -> Iterator[Past]:
     if vocab**length > MOST_SEQUENCES:
         problem = f"{vocab}^{length} pasts are more than the {MOST_SEQUENCES:,} of a table"
         raise OptionError("length", length, problem, "Choose a smaller length")
-    beliefs, probability = first_belief(process), np.ones(1)
-    for seen in range(length + 1):
-        next_probs, after = advance_beliefs(process, beliefs)
-        states = np.empty((len(probability), 0))
+    for pasts in possible_pasts(process, length):
+        states = np.empty((len(pasts.tokens), 0))
         if process.hidden_states:
-            states = np.exp(np.asarray(jax.tree.leaves(beliefs)[0], dtype=np.float64))
-        for place in np.flatnonzero(probability > 0):
-            tokens = tuple(int(place) // vocab**back % vocab for back in reversed(range(seen)))
-            yield Past(tokens, float(probability[place]), states[place], next_probs[place])
-        beliefs, probability = after, (probability[:, None] * next_probs).ravel()
+            states = np.exp(np.asarray(jax.tree.leaves(pasts.beliefs)[0], dtype=np.float64))
+        for place, tokens in enumerate(pasts.tokens.tolist()):
+            probability = float(pasts.probability[place])
+            yield Past(tuple(tokens), probability, states[place], pasts.next_probs[place])
 
 
 def certain_after(process: AbstractGenerator, length: int) -> list[float]:

@@ -86,7 +86,7 @@ def first_belief(generator: AbstractGenerator) -> PyTree:
     if not jax.tree.leaves(split_shared(belief)[0]):
         remedy = "Return a constant such as `jnp.zeros(())` if all tokens are independent"
         raise OptionError("start", belief, "a belief without an array", remedy)
-    return _map_own(lambda leaf: np.asarray(leaf)[None], belief)
+    return map_own(lambda leaf: np.asarray(leaf)[None], belief)
 
 
 def advance_beliefs(
@@ -128,7 +128,8 @@ def references_of_block(generator, own, shared):
     return jax.vmap(lambda own: generator.references(join_shared(own, shared)))(own)
 
 
-def _map_own(function: Callable, beliefs: PyTree) -> PyTree:
+def map_own(function: Callable, beliefs: PyTree) -> PyTree:
+    """Apply a function to the arrays of beliefs outside their `Shared` parts."""
     own, shared = split_shared(beliefs)
     return join_shared(jax.tree.map(function, own), shared)
 
@@ -155,7 +156,7 @@ def _advance_block(generator, own, shared):
 def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
     """Merge equal beliefs, adding their probabilities; drop impossible ones."""
     possible = probability > 0
-    beliefs = _map_own(lambda leaf: leaf[possible], beliefs)
+    beliefs = map_own(lambda leaf: leaf[possible], beliefs)
     own = jax.tree.leaves(split_shared(beliefs)[0])
     rows = np.concatenate(
         [np.ascontiguousarray(leaf).reshape(len(leaf), -1).view(np.uint8) for leaf in own], axis=1
@@ -165,7 +166,7 @@ def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
     if len(first) > most:
         raise TooManyBeliefsError
     merged = np.bincount(group, weights=probability[possible])
-    return _map_own(lambda leaf: leaf[first], beliefs), merged
+    return map_own(lambda leaf: leaf[first], beliefs), merged
 
 
 def _is_unchanged(before: Level, after: Level, still: float) -> bool:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import OptionError, check_visible
 from attnlab.configuration.visible_text import normal
 from attnlab.models import parameter_count
@@ -124,8 +124,8 @@ class RunSummary:
         of, test = self.experiment, self.evaluation
         found = [self.state, f"step {self.steps:,}"]
         if test is not None:
-            found.append(f"accuracy {show_measured(test.accuracy, test.accuracy_stderr)}")
-            found.append(f"loss {show_measured(test.nll, test.nll_stderr)} nats")
+            found.append(f"accuracy {show_estimate(test.accuracy, test.accuracy_stderr)}")
+            found.append(f"loss {show_estimate(test.nll, test.nll_stderr)} nats")
         what = f"{of.generator.name}, {of.model.name}, seed {of.seed}"
         return f"{type(self).__name__}({what}: {', '.join(found)})"
 

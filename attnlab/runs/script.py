@@ -19,12 +19,12 @@ OWN_TEXT = "sequences.txt"
 
 _RUN = """\
 setup = prepare(experiment)
-for progress in train(%s):
+for progress in train({train}):
     state = progress.state
-test = evaluate(state.model, setup.test, readout=experiment.training.readout%s)
-print("step", f"{int(state.step):,}")
-print("test accuracy", show_measured(test.accuracy, test.accuracy_stderr))
-print("test loss (nats)", show_measured(test.nll, test.nll_stderr))
+test = {evaluate}(state.model, setup.{on}, readout=experiment.training.readout{mask})
+print("step", f"{{int(state.step):,}}")
+print("test accuracy", {show}(test.accuracy, test.accuracy_stderr))
+print("test loss (nats)", {show}(test.nll, test.nll_stderr))
 """
 
 
@@ -39,9 +39,13 @@ def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
     >>> "experiment = Experiment(seed=7)" in to_script(Experiment(seed=7)).splitlines()
     True
     """
+    is_exact = experiment.training.data == "law"
+    evaluate, show = ("evaluate", "show_measured")
+    if is_exact:
+        evaluate, show = ("evaluate_law", "show_estimate")
     imports = {
-        "attnlab": {"Experiment", "evaluate", "prepare", "train"},
-        "attnlab.configuration.number_text": {"show_measured"},
+        "attnlab": {"Experiment", evaluate, "prepare", "train"},
+        "attnlab.configuration.number_text": {show},
     }
     training = before_changes(experiment.training, changes)
     begun = dataclasses.replace(experiment, training=training)
@@ -54,7 +58,13 @@ def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
     ]
     mask = ", loss_mask=setup.loss_mask" if experiment.generator.has_loss_mask() else ""
     mask += ", blocks=setup.blocks" * (not experiment.generator.has_law)
-    run = _RUN % ("experiment, setup" + ", changes=changes" * bool(changes), mask)
+    run = _RUN.format(
+        train="experiment, setup" + ", changes=changes" * bool(changes),
+        evaluate=evaluate,
+        on="law" if is_exact else "test",
+        mask="" if is_exact else mask,
+        show=show,
+    )
     return f"{_heading(experiment)}\n{''.join(lines)}\n{made}{run}"
 
 

@@ -13,6 +13,7 @@ from attnlab.generators import AbstractGenerator, predictions_from
 from attnlab.models import AbstractModel
 from attnlab.models.base import final_logits
 from attnlab.optimum.sequences import mean_and_error
+from attnlab.training.losses import of_final
 from attnlab.training.sources import Example, as_examples, compiled_quickly
 
 # Number of sequences evaluated together, up to this many positions. At twice as many a test of the
@@ -143,16 +144,19 @@ def outcomes(
     *,
     readout: str,
     loss_mask: Bool[Array | np.ndarray, "size positions"] | None = None,
+    final_law: Float[Array, "size vocab"] | None = None,
 ) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
     """Return each test sequence's loss, and its accuracy (1.0 or 0.0).
 
-    With a `loss_mask`, both are means over the tokens in the mask: see `evaluate`.
+    With a `loss_mask`, both are means over the tokens in the mask: see `evaluate`. With a
+    `final_law` they are expected values over the final token.
     """
     if loss_mask is not None:
-        nll, right = losses_of_tokens(model, as_examples(sequences, jnp.asarray(loss_mask)))
+        examples = Example(sequences, jnp.asarray(loss_mask), final_law)
+        nll, right = losses_of_tokens(model, examples)
         counted = np.asarray(loss_mask)[:, 1:]
         return _mean_where(nll, counted), _mean_where(right, counted)
-    found = _tested(_test, model, sequences, readout)
+    found = _tested(_test, model, sequences, readout, final_law)
     nll, right = (np.asarray(part, dtype=np.float64) for part in found)
     return nll, right
 
@@ -293,12 +297,16 @@ _exact_losses = compiled_quickly(_exact_losses_of)
 
 
 @eqx.filter_jit
-def _test(model, sequences, readout):
-    def one(tokens):
+def _test(model, sequences, readout, final_law):
+    def one(of_one):
+        tokens, law = of_one
         log_probs = jax.nn.log_softmax(final_logits(model, tokens[:-1], readout))
-        return -log_probs[tokens[-1]], jnp.argmax(log_probs) == tokens[-1]
+        best = jnp.argmax(log_probs)
+        right = best == tokens[-1] if law is None else law[best]
+        return -of_final(log_probs, tokens[-1], law), right
 
-    return jax.lax.map(one, sequences, batch_size=evaluation_block(sequences.shape[1]))
+    block = evaluation_block(sequences.shape[1])
+    return jax.lax.map(one, (sequences, final_law), batch_size=block)
 
 
 @eqx.filter_jit
@@ -316,6 +324,11 @@ def _every_token(model, examples, block):
         queries, following = jnp.arange(example.tokens.size - 1), example.tokens[1:]
         log_probs = jax.nn.log_softmax(model(example.tokens[:-1], queries)[0])
         of_next = jnp.take_along_axis(log_probs, following[:, None], axis=1)[:, 0]
-        return -of_next, jnp.argmax(log_probs, axis=1) == following
+        right = jnp.argmax(log_probs, axis=1) == following
+        if example.final_law is not None:
+            law, last = example.final_law, log_probs[-1]
+            of_next = of_next.at[-1].set(of_final(last, following[-1], law))
+            right = right.astype(last.dtype).at[-1].set(law[jnp.argmax(last)])
+        return -of_next, right
 
     return jax.lax.map(one, examples, batch_size=block)

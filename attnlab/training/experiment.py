@@ -25,7 +25,9 @@ from attnlab.configuration.records import check_own_name, from_record, to_record
 from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov, loss_mask_of
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.models.base import readout_position
+from attnlab.optimum.law import law_of
 from attnlab.training.evaluation import exact_losses
+from attnlab.training.law import Law, prepare_law, source_of_law
 from attnlab.training.sources import (
     AbstractSource,
     FreshSource,
@@ -50,9 +52,9 @@ class Experiment(Options):
     If the generator has an `own_length`, as a task has, `length` is set to it. With own sequences,
     the test set has at most as many sequences as there are held-out windows. Raises
     `OptionError`, which names the option, for any option out of its bounds, a length too short for
-    the generator, a loss or readout that the model family does not have, a family that reads a
-    source without a task, a task with too few different sources, and `scheduled_sampling` without a
-    task.
+    the generator, a law of too many sequences, a loss or readout that the model family does not
+    have, a family that reads a source without a task, a task with too few different sources, and
+    `scheduled_sampling` without a task.
     """
 
     name: ClassVar[str] = "experiment"
@@ -118,6 +120,8 @@ class Experiment(Options):
             has_mask = hasattr(self.model, "mask")
             remedy = "Choose the mask 'causal'" if has_mask else "Choose another model"
             raise OptionError("model", self.model.name, problem, remedy)
+        if self.training.data == "law":
+            law_of(self.generator, self.length)
         if (there_are := self.generator.sources()) is not None:
             _check_sources(self.generator, there_are, self.training)
 
@@ -204,7 +208,7 @@ class Setup(NamedTuple):
     `prompt_length` tokens. In a task, probes, test and fixed training set all have different
     sources. `exact` and `loss_mask` are the `exact_losses` and the loss mask of the test set,
     without a mask if only the final tokens are tested. `blocks` are the held-out blocks of the test
-    sequences of a process without a law.
+    sequences of a process without a law. `law` is the law that the run is trained on, if it is.
     """
 
     experiment: Experiment
@@ -217,12 +221,14 @@ class Setup(NamedTuple):
     exact: Float[np.ndarray, " test"] | None = None
     loss_mask: Bool[Array, "test positions"] | None = None
     blocks: Int[np.ndarray, " test"] | None = None
+    law: Law | None = None
 
 
 @fixed_numerics()
 def prepare(experiment: Experiment) -> Setup:
     """Draw data and initial weights, which are always the same for the same experiment."""
     generator, (probes, test, train_set, blocks) = experiment.generator, draw_data(experiment)
+    is_exact = experiment.training.data == "law"
     return Setup(
         experiment=experiment,
         state=starting_state(experiment),
@@ -234,6 +240,7 @@ def prepare(experiment: Experiment) -> Setup:
         exact=exact_losses(generator, test),
         loss_mask=loss_mask_of(generator, test),
         blocks=blocks,
+        law=prepare_law(generator, experiment.length) if is_exact else None,
     )
 
 
@@ -248,7 +255,7 @@ class Drawn(NamedTuple):
 
 @fixed_numerics()
 def draw_data(experiment: Experiment) -> Drawn:
-    """Return the sequences of an experiment; its training set is empty with fresh data.
+    """Return the sequences of an experiment; its training set is empty unless the data are fixed.
 
     With the test set `distinct`, the probes are the first test sequences. Without a law, probes and
     test are held-out windows.
@@ -376,6 +383,8 @@ def source_of(experiment: Experiment, sequences: Int[Array, "size positions"]) -
     generator, training = experiment.generator, experiment.training
     if training.data == "fresh":
         return FreshSource(generator, generator.start(), training.batch, experiment.length + 1)
+    if training.data == "law":
+        return source_of_law(prepare_law(generator, experiment.length))
     prompt_length = generator.prompt_length()
     # A mask that is known when the program is compiled makes it faster.
     loss_mask = None if prompt_length else loss_mask_of(generator, sequences)

@@ -18,6 +18,8 @@ from attnlab.configuration.options import Finding, OptionError, fields, options_
 from attnlab.models import AbstractModelOptions, parameter_count
 from attnlab.optimum.baselines import counted_baselines
 from attnlab.optimum.best import Best, optimum
+from attnlab.optimum.law import law_of
+from attnlab.training.evaluation import evaluation_block
 from attnlab.training.experiment import Experiment, abstract_state, draw_data
 from attnlab.training.losses import sequence_loss
 from attnlab.training.sources import as_examples, share_also_in
@@ -94,14 +96,16 @@ def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None
     asked, steps = runs * work(experiment), experiment.training.steps
     a_step = work(experiment) / steps
     if a_step > limits.step_work:
-        batch = experiment.training.batch
+        name, batch = "batch", experiment.training.batch
+        fewer = f"at most {int(batch * limits.step_work / a_step):,}"
+        if experiment.training.data == "law":
+            name, batch, fewer = "length", experiment.length, "a smaller one"
         raise OptionError(
-            "batch",
+            name,
             batch,
             f"at these sizes about {a_step:.1e} multiplications a step, more than the cap of "
             f"{limits.step_work:.1e} on this server",
-            f"Choose at most {int(batch * limits.step_work / a_step):,}, a smaller model, "
-            f"{_ELSEWHERE}",
+            f"Choose {fewer}, a smaller model, {_ELSEWHERE}",
         )
     if asked > limits.work:
         most = int(steps * limits.work / asked)
@@ -119,13 +123,14 @@ def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None
 def check_memory(experiment: Experiment, most: float) -> None:
     """Raise `OptionError` if training takes more than `most` bytes."""
     if most < math.inf and (asked := bytes_of(experiment)) > most:
-        name, batch = _batch_of(experiment)
+        name, batch, _ = _batch_of(experiment)
         fewer = int(batch - (asked - most) / _bytes_of_a_sequence(experiment))
         problem = (
             f"at these sizes training takes about {asked / 1e9:.2g} GB of memory, more than the "
             f"{most / 1e9:.2g} GB there are"
         )
-        at_most = f"at most {fewer:,}, " if fewer > 0 else ""
+        is_count = fewer > 0 and experiment.training.data != "law"
+        at_most = f"at most {fewer:,}, " if is_count else ""
         raise OptionError(name, batch, problem, f"Choose {at_most}a smaller model or length")
 
 
@@ -168,7 +173,7 @@ def check_limit(name: str, value: Any, limits: Limits) -> None:
 def work(experiment: Experiment) -> float:
     """Estimate the multiplications of all forward passes: steps × batch × those of a sequence."""
     training = experiment.training
-    _, batch = _batch_of(experiment)
+    *_, batch = _batch_of(experiment)
     of_a_sequence = experiment.model.work(
         vocab=experiment.generator.vocabulary.size,
         length=experiment.length,
@@ -186,18 +191,24 @@ def bytes_of(experiment: Experiment) -> float:
     1.2 times the estimate. A test is computed in blocks, which are smaller for longer sequences, so
     it needs no more. The estimate is 0 if batch × length² is so small that it need not be known.
     """
-    training, length, (_, batch) = experiment.training, experiment.length, _batch_of(experiment)
+    training, length, (*_, batch) = experiment.training, experiment.length, _batch_of(experiment)
+    if training.data == "law":
+        # Its blocks follow one another.
+        batch = min(batch, evaluation_block(length + 1))
     if batch * length**2 < _FEW_PAIRS:
         return 0.0
     drawn = training.test_size + (training.train_size if training.data == "fixed" else 0)
     return batch * _bytes_of_a_sequence(experiment) + 8.0 * drawn * (length + 1)
 
 
-def _batch_of(experiment: Experiment) -> tuple[str, int]:
-    """Return the name and value of the option that sets the number of sequences per step."""
+def _batch_of(experiment: Experiment) -> tuple[str, int, int]:
+    """Return name and value of the option that sets the number of sequences per step, and it."""
     training = experiment.training
+    if training.data == "law":
+        pasts = law_of(experiment.generator, experiment.length)
+        return "length", experiment.length, len(pasts.tokens)
     name = "train_size" if training.batch_mode == "full" else "batch"
-    return name, getattr(training, name)
+    return name, getattr(training, name), getattr(training, name)
 
 
 def _bytes_of_a_sequence(experiment: Experiment) -> float:
@@ -299,7 +310,7 @@ def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
     many = vocab ** (experiment.length + 1) > _FEW_SEQUENCES
     random = best.nll > _NEARLY_DETERMINED * math.log(vocab)
     is_apart = training.split != "independent" or not experiment.generator.has_law
-    if training.data == "fresh" or is_apart or many or random:
+    if training.data != "fixed" or is_apart or many or random:
         return
     drawn = draw_data(experiment)
     if share := share_also_in(drawn.test, drawn.train_set):

@@ -14,6 +14,7 @@ from attnlab.models import AbstractModel
 from attnlab.training.changes import Change, after_change
 from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import Experiment, Setup, prepare
+from attnlab.training.law import evaluate_law
 from attnlab.training.sources import AbstractSource, FullSource, MinibatchSource
 from attnlab.training.steps import CHUNK_CAPACITY, Losses, Training, TrainState, advance, is_finite
 
@@ -209,18 +210,26 @@ def evaluate_state(
     state: TrainState, setup: Setup, training: Training, plan: EvaluationPlan
 ) -> EvaluationEvent:
     """Evaluate a state. The loss may overflow even if all weights are finite."""
-    step = int(state.step)
-    evaluation = evaluate(
-        state.model,
-        setup.test,
-        readout=training.readout,
-        loss_mask=setup.loss_mask,
-        exact=setup.exact,
-        by_position=training.loss == "next",
-        blocks=setup.blocks,
-    )
+    step, by_position = int(state.step), training.loss == "next"
+    evaluation = evaluate_setup(state.model, setup, by_position=by_position)
     return EvaluationEvent(
         step, evaluation, state.model, step in plan.tests, step in plan.checkpoints
+    )
+
+
+def evaluate_setup(model: AbstractModel, setup: Setup, *, by_position: bool = False) -> Evaluation:
+    """Evaluate a model on the test set or, if it is trained on the law, exactly."""
+    readout = setup.experiment.training.readout
+    if setup.law is not None:
+        return evaluate_law(model, setup.law, readout=readout, by_position=by_position)
+    return evaluate(
+        model,
+        setup.test,
+        readout=readout,
+        loss_mask=setup.loss_mask,
+        exact=setup.exact,
+        by_position=by_position,
+        blocks=setup.blocks,
     )
 
 

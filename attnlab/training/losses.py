@@ -59,16 +59,29 @@ def sequence_loss(
     if visible is not None:
         read = example._replace(tokens=jnp.append(visible, final))
     if loss == "last":
-        nll = -jax.nn.log_softmax(model(read.tokens[:-1], jnp.array([position]))[0][0])[final]
+        log_probs = jax.nn.log_softmax(model(read.tokens[:-1], jnp.array([position]))[0][0])
+        nll = -of_final(log_probs, final, example.final_law)
         return SequenceLoss(objective=nll, nll=nll)
     log_probs = jax.nn.log_softmax(model(read.tokens[:-1], jnp.arange(length))[0])
-    nll = -log_probs[position, final]
+    nll = -of_final(log_probs[position], final, example.final_law)
     if loss == "next":
         of_next = jnp.take_along_axis(log_probs, example.tokens[1:, None], axis=1)[:, 0]
+        if example.final_law is not None:
+            of_next = of_next.at[-1].set(of_final(log_probs[-1], final, example.final_law))
         tested = -of_next.mean(where=example.loss_mask[1:])
         objective = tested if loss_tokens == "tested" else -of_next.mean()
         return SequenceLoss(objective, jnp.where(example.loss_mask.all(), nll, tested))
-    return SequenceLoss(objective=-log_probs[:, final].sum(), nll=nll)
+    of_all = of_final(log_probs, final, example.final_law)
+    return SequenceLoss(objective=-of_all.sum(), nll=nll)
+
+
+def of_final(
+    values: Float[Array, "*positions vocab"],
+    final: Int[Array, ""],
+    law: Float[Array, " vocab"] | None,
+) -> Float[Array, "*positions"]:
+    """Return the values of the token `final` or, with its `law`, their expectation."""
+    return values[..., final] if law is None else values @ law
 
 
 def mixed_in(

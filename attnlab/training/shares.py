@@ -13,7 +13,8 @@ from attnlab.training.experiment import Experiment
 # Below this share learned, no percentage is shown. At -1 the loss is as far above a uniform guess
 # as the floor is below it.
 HOPELESS = -1.0
-# A floor this close to a uniform guess leaves nothing to learn.
+# A floor this close to a uniform guess leaves nothing to learn, and neither does an exact loss this
+# close to the floor.
 _NOTHING = 1e-4
 # Within this many standard errors a loss counts as equal to the floor.
 _ERRORS = 2.0
@@ -78,7 +79,7 @@ def is_at_floor(test: Evaluation, floor: Best, tokens: int) -> bool:
     if test.excess is None:
         return bool(above.nll <= _ERRORS * above.stderr)
     if above.stderr == 0:
-        return above.nll <= 0
+        return above.nll <= _NOTHING
     return bool(above.nll / above.stderr + tokens * above.stderr / 2 <= _LEVEL)
 
 
@@ -87,7 +88,7 @@ def share_in_training(experiment: Experiment) -> float:
 
     Every draw takes one of N sources: all S of the task with fresh data, otherwise those of the
     training set. n draws with replacement see a share of 1 - (1 - 1/N)^n of them. A full batch sees
-    the whole training set.
+    the whole training set, and the law every source.
 
     Raises:
         OptionError: If the process has no source.
@@ -101,7 +102,7 @@ def share_in_training(experiment: Experiment) -> float:
     if (sources := task.sources()) is None:
         raise OptionError("generator", task.name, "it has no source", "Choose a task")
     among = training.train_size if training.data == "fixed" else sources
-    if training.batch_mode == "full":
+    if training.batch_mode == "full" or training.data == "law":
         met = 1.0
     else:
         missed_once = math.log1p(-1 / among) if among > 1 else -math.inf

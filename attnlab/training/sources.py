@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from attnlab.generators import AbstractGenerator
 
@@ -69,11 +69,15 @@ def share_also_in(
 class Example(NamedTuple):
     """Tokens that a model is trained and tested on; in a batch every part has a leading axis.
 
-    Tokens in the loss mask count in loss and test; the others are only read.
+    Tokens in the loss mask count in loss and test; the others are only read. With a `final_law` the
+    final token is any token with these probabilities: losses and tests are expectations over it. A
+    batch with `weight`, which sums to 1, has its weighted sum as the loss instead of the mean.
     """
 
     tokens: Int[Array, "*batch time"]
     loss_mask: Bool[Array, "*batch time"]
+    final_law: Float[Array, "*batch vocab"] | None = None
+    weight: Float[Array, "*batch"] | None = None
 
 
 def as_examples(
@@ -147,3 +151,15 @@ class FreshSource(AbstractSource):
 
     def with_batch(self, batch: int) -> "FreshSource":
         return dataclasses.replace(self, batch=batch)
+
+
+class LawSource(AbstractSource):
+    """All possible sequences at every step, in blocks: the parts have two leading axes."""
+
+    blocks: Example
+
+    def draw(self, key: Key[Array, ""]) -> Example:
+        return self.blocks
+
+    def with_batch(self, batch: int) -> "LawSource":
+        return self

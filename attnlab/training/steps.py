@@ -33,7 +33,7 @@ from attnlab.training.optimisers import (
     Adam,
     Constant,
 )
-from attnlab.training.sources import SPLITS, AbstractSource
+from attnlab.training.sources import SPLITS, AbstractSource, Example
 
 # Maximum number of steps of a compiled chunk; longer ones would delay a response noticeably.
 CHUNK_CAPACITY = 1024
@@ -96,8 +96,9 @@ class Training(Options):
     steps: int = option(500, "Number of training steps.", low=1, high=100_000)
     data: str = option(
         "fixed",
-        "fixed: one training set, drawn once; fresh: new sequences every step.",
-        choices=("fixed", "fresh"),
+        "fixed: one training set, drawn once; fresh: new sequences every step; law: all possible "
+        "sequences with their probabilities, so that loss, accuracy and gradient are exact.",
+        choices=("fixed", "fresh", "law"),
     )
     train_size: int = option(
         5_000,
@@ -133,10 +134,17 @@ class Training(Options):
             problem = f"the loss '{self.loss}' does not include every token of a target"
             remedy = "Choose 0, or the loss 'next'"
             raise OptionError("scheduled_sampling", self.scheduled_sampling, problem, remedy)
-        if self.split != "independent" and self.data == "fresh":
+        if self.split != "independent" and self.data != "fixed":
             problem = "fresh data are new draws of all sequences at every step"
+            if self.data == "law":
+                problem = "the law has all sequences at every step"
             raise OptionError("split", self.split, problem, "Choose 'independent', or fixed data")
-        if self.batch_mode != "full":
+        if self.scheduled_sampling and self.data == "law":
+            problem = "with the data 'law', no token is drawn at random"
+            remedy = "Choose 0, or fresh data"
+            raise OptionError("scheduled_sampling", self.scheduled_sampling, problem, remedy)
+        # The law is a whole training set of its own.
+        if self.batch_mode != "full" or self.data == "law":
             return
         if self.data == "fresh":
             raise OptionError(
@@ -227,6 +235,44 @@ def advance(
     return state, Losses(np.asarray(objective)[:steps], np.asarray(nll)[:steps])
 
 
+def loss_and_gradient(
+    parameters: PyTree,
+    rest: PyTree,
+    examples: Example,
+    training: Training,
+    *,
+    visible: Int[Array, "batch visible"] | None = None,
+) -> tuple[tuple[Float[Array, ""], Float[Array, ""]], PyTree]:
+    """Return objective and nll of a batch, and the gradient of the objective.
+
+    `parameters` and `rest` are the arrays of the model and its other parts. The batch of a
+    `LawSource` has blocks, which are summed one after another to bound the memory.
+    """
+    loss_of = partial(
+        sequence_loss,
+        loss=training.loss,
+        readout=training.readout,
+        loss_tokens=training.loss_tokens,
+    )
+
+    def mean_loss(parameters, examples, visible):
+        model = eqx.combine(parameters, rest)
+        each = jax.vmap(partial(loss_of, model))(examples, visible=visible)
+        if examples.weight is not None:
+            return examples.weight @ each.objective, examples.weight @ each.nll
+        return each.objective.mean(), each.nll.mean()
+
+    of_block = jax.value_and_grad(mean_loss, has_aux=True)
+    if examples.weight is None:
+        return of_block(parameters, examples, visible)
+
+    def add(total, block):
+        return jax.tree.map(jnp.add, total, of_block(parameters, block, None)), None
+
+    nothing = (jnp.zeros(()), jnp.zeros(())), jax.tree.map(jnp.zeros_like, parameters)
+    return jax.lax.scan(add, nothing, examples)[0]
+
+
 def take_steps(
     state: TrainState,
     source: AbstractSource,
@@ -242,18 +288,7 @@ def take_steps(
     The arguments replace the learning rate and the number of steps of `training`. The losses are
     padded to `CHUNK_CAPACITY` with zeros.
     """
-    loss_of = partial(
-        sequence_loss,
-        loss=training.loss,
-        readout=training.readout,
-        loss_tokens=training.loss_tokens,
-    )
     parameters, rest = eqx.partition(state.model, eqx.is_array)
-
-    def mean_loss(parameters, examples, visible):
-        model = eqx.combine(parameters, rest)
-        each = jax.vmap(partial(loss_of, model))(examples, visible=visible)
-        return each.objective.mean(), each.nll.mean()
 
     def one_step(i, carry):
         parameters, optimiser, step, (objectives, nlls) = carry
@@ -264,8 +299,8 @@ def take_steps(
             share = training.scheduled_sampling * (step + 1) / last_step
             own_key = jr.fold_in(jr.fold_in(key, _BESIDE_STEPS), step)
             visible = mixed_in(model, examples, share=share, key=own_key)
-        (objective, nll), gradient = jax.value_and_grad(mean_loss, has_aux=True)(
-            parameters, examples, visible
+        (objective, nll), gradient = loss_and_gradient(
+            parameters, rest, examples, training, visible=visible
         )
         done = (step + 1) / (last_step + 1)
         rate = learning_rate * training.schedule.share(done)

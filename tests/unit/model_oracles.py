@@ -285,3 +285,36 @@ def loss_of(log_probs, days, *, loss, position):
         each = [-log_probs[t, days[t + 1]] for t in range(len(days) - 1)]
         return sum(each) / len(each), nll
     return sum(-log_probs[t, final] for t in range(len(days) - 1)), nll
+
+
+def attention_parts(model):
+    """The parameters of an attention model: its positions, then three pairs."""
+    pairs = (model.query, model.key, model.value)
+    return [model.positions, *(part for pair in pairs for part in pair)]
+
+
+def attention_objective(experiment, parameters, sequences, weights):
+    """Weighted sum of the objectives of an attention model, given its `attention_parts`."""
+    positions, *pairs = parameters
+    total = 0.0
+    for days, weight in zip(sequences, weights, strict=True):
+        inputs = attention_inputs(days[:-1], None, positions)
+        query, key, value = (inputs @ pairs[i] + pairs[i + 1] for i in range(0, len(pairs), 2))
+        scale = experiment.model.d_attn**-0.5
+        logits, _ = attention_of(query, key, value, mask="causal", scale=scale)
+        loss = experiment.training.loss
+        total += weight * loss_of(log_softmax(logits), days, loss=loss, position=len(days) - 2)[0]
+    return total
+
+
+def numpy_gradient(loss, parameters, index, size=1e-5):
+    """Central differences with respect to one array of `parameters`."""
+    gradient = np.zeros_like(parameters[index])
+    for place in np.ndindex(gradient.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = [part.copy() for part in parameters]
+            moved[index][place] += sign * size
+            ends.append(loss(moved))
+        gradient[place] = (ends[0] - ends[1]) / (2 * size)
+    return gradient

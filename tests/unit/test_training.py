@@ -19,10 +19,9 @@ from attnlab.training.losses import LOSSES
 from attnlab.training.steps import CHUNK_CAPACITY, advance, initial_state
 from tests.unit.model_oracles import (
     as_float64,
-    attention_inputs,
-    attention_of,
-    log_softmax,
-    loss_of,
+    attention_objective,
+    attention_parts,
+    numpy_gradient,
 )
 from tests.unit.optimum_oracles import NEXT, START, ndays_rule, stream_joint
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
@@ -51,6 +50,7 @@ SOURCES = {
     "minibatch": small(),
     "full": small(batch_mode="full", train_size=50),
     "fresh": small(data="fresh"),
+    "law": small(data="law"),
 }
 
 
@@ -71,33 +71,6 @@ def test_a_chunk_beyond_the_capacity_is_refused(steps):
         advanced(small(), steps)
 
 
-def numpy_loss(experiment, parameters, sequences):
-    """Mean objective of an attention model given as (positions, then three pairs)."""
-    positions, *pairs = parameters
-    total = 0.0
-    for days in sequences:
-        inputs = attention_inputs(days[:-1], None, positions)
-        query, key, value = (inputs @ pairs[i] + pairs[i + 1] for i in range(0, len(pairs), 2))
-        scale = experiment.model.d_attn**-0.5
-        logits, _ = attention_of(query, key, value, mask="causal", scale=scale)
-        loss = experiment.training.loss
-        total += loss_of(log_softmax(logits), days, loss=loss, position=len(days) - 2)[0]
-    return total / len(sequences)
-
-
-def numpy_gradient(loss, parameters, index, size=1e-5):
-    """Central differences with respect to one array of `parameters`."""
-    gradient = np.zeros_like(parameters[index])
-    for place in np.ndindex(gradient.shape):
-        ends = []
-        for sign in (1, -1):
-            moved = [part.copy() for part in parameters]
-            moved[index][place] += sign * size
-            ends.append(loss(moved))
-        gradient[place] = (ends[0] - ends[1]) / (2 * size)
-    return gradient
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_first_loss_and_gradient_agree_with_numpy(loss):
@@ -106,18 +79,14 @@ def test_the_first_loss_and_gradient_agree_with_numpy(loss):
     state, losses = advance(setup.state, setup.source, experiment.training, key=setup.key, steps=1)
     model, sequences = setup.state.model, np.asarray(setup.source.sequences)
 
-    def parts(model):
-        pairs = (model.query, model.key, model.value)
-        return [model.positions, *(part for pair in pairs for part in pair)]
-
     def mean(parameters):
-        return numpy_loss(experiment, parameters, sequences)
+        return attention_objective(experiment, parameters, sequences, [1 / 8] * 8)
 
-    parameters = [as_float64(part) for part in parts(model)]
+    parameters = [as_float64(part) for part in attention_parts(model)]
     # Up to four float32 log-probabilities of size 1 are summed.
     assert losses.objective[0] == pytest.approx(mean(parameters), abs=5e-6)
     # After one step Adam's first moment is (1 - 0.9) times the gradient.
-    moments = parts(state.optimiser[0].mu)
+    moments = attention_parts(state.optimiser[0].mu)
     for index, moment in enumerate(moments):
         gradient = numpy_gradient(mean, parameters, index)
         np.testing.assert_allclose(as_float64(moment) / 0.1, gradient, atol=1e-5)

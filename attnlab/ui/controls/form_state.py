@@ -20,6 +20,7 @@ from attnlab.runs.links import control_key, control_values, controls
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.training.presets import FIRST_PRESET, PRESETS
+from attnlab.training.steps import Training
 from attnlab.ui.core.server import limits
 
 OWN_SETTINGS = "(own settings)"
@@ -143,6 +144,8 @@ def applies(kind: type, name: str) -> bool:
     if name == "scheduled_sampling" and not issubclass(process, AbstractTask):
         return False
     if name == "loss_tokens" and process.loss_mask is AbstractGenerator.loss_mask:
+        return False
+    if name in ("batch_mode", "batch") and st.session_state[control_key(Training, "data")] == "law":
         return False
     ruled_by, value = _RULED.get(name, (None, None))
     if ruled_by is None or ruled_by not in options_of(kind):

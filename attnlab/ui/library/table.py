@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.optimum import Best, optimum
 from attnlab.runs.differences import changes_between
 from attnlab.runs.library import SORTS, Choices, Library, Query
@@ -86,11 +86,11 @@ def results_of(entry: RunSummary) -> dict[str, str]:
         return dict.fromkeys(("learned", "accuracy", "loss (nats)"), NOTHING)
     best, learned = _best_of(experiment), NOTHING
     if best and (found := learned_share(test, best, experiment.generator.vocabulary.size)):
-        learned = f"{show_measured(100 * found.share, 100 * found.stderr, most_places=0)} %"
+        learned = f"{show_estimate(100 * found.share, 100 * found.stderr, most_places=0)} %"
     return {
         "learned": learned,
-        "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
-        "loss (nats)": show_measured(test.nll, test.nll_stderr),
+        "accuracy": show_estimate(test.accuracy, test.accuracy_stderr),
+        "loss (nats)": show_estimate(test.nll, test.nll_stderr),
     }
 
 

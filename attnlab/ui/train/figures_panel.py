@@ -15,7 +15,7 @@ from attnlab.comparisons.uncertainty import (
     above_best_text,
     known_text,
 )
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import OptionError, label_of, options_of
 from attnlab.generators import AbstractGenerator, continue_sequence
 from attnlab.live.live_run import LiveRun
@@ -47,7 +47,9 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
     # A run that a script saved may have no evaluation at step 0.
     training, first = experiment.training, dict(snapshot.history.tests).get(0)
     vocab = experiment.generator.vocabulary.size
-    tested = f"{training.test_size:,} test sequences"
+    is_exact = training.data == "law"
+    tested = "all possible sequences" if is_exact else f"{training.test_size:,} test sequences"
+    of_test = ". It is exact." if is_exact else f"; {OVER_TEST_SEQUENCES}."
     if experiment.generator.has_loss_mask():
         tested = f"the predicted tokens of {tested}"
     best = figure(optimum, experiment.generator, experiment.length)
@@ -61,9 +63,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
     with st.container(horizontal=True, gap="medium", key="figures"):
         draw_metric(
             "test accuracy",
-            show_measured(test.accuracy, test.accuracy_stderr),
-            f"Share of {tested} for which the model's most probable token is the true one. ± is "
-            "one standard error over the test sequences.",
+            show_estimate(test.accuracy, test.accuracy_stderr),
+            f"Share of {tested} for which the model's most probable token is the true one{of_test}",
         )
         if on_training_set is not None:
             draw_metric(
@@ -87,13 +88,13 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
             )
         draw_metric(
             "test loss (nats)",
-            show_measured(test.nll, test.nll_stderr),
-            f"Mean of −log p(observed next {word}); {OVER_TEST_SEQUENCES}.",
+            show_estimate(test.nll, test.nll_stderr),
+            f"Mean of −log p(next {word}) over {tested}{of_test}",
         )
         if first is not None:
             draw_metric(
                 "test loss at step 0",
-                show_measured(first.nll, first.nll_stderr),
+                show_estimate(first.nll, first.nll_stderr),
                 "The same settings and seed always give the same initial weights, and so the same "
                 "loss at step 0.",
             )
@@ -101,7 +102,10 @@ def draw_figures(snapshot: Snapshot, test: Evaluation, on_training_set: float | 
     remark = ""
     if best is not None and experiment.generator.has_law:
         remark = above_best_text(test, best.final)
-    st.caption(f"± is one standard error over the test sequences; {OF_OTHER_SEEDS}. {remark}")
+    errors = f"± is one standard error over the test sequences; {OF_OTHER_SEEDS}."
+    if is_exact:
+        errors = "Loss and accuracy are exact; other initial weights give other results."
+    st.caption(f"{errors} {remark}")
     # Predictions that are tested but not trained may have a large loss without any divergence.
     trained = not experiment.tests_more_than_trained
     if first is not None and trained and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:

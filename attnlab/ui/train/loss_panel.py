@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnlab.charts import past_css
 from attnlab.comparisons.intervals import FEWEST_FOR_BAND, CurveOverSeeds
-from attnlab.configuration.number_text import show_estimate, show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.film import curve_data, curves_of, level_data, scale_in_words, shipped_film
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import baselines_of, optimum
@@ -173,7 +173,7 @@ def _alternative(snapshot: Snapshot, past: Sequence[RunSummary]) -> str:
     experiment, latest = snapshot.experiment, snapshot.latest
     subject = f"Loss against step: {experiment.model.name} on {experiment.generator.name}."
     best = figure(optimum, experiment.generator, experiment.length)
-    test = show_measured(latest.evaluation.nll, latest.evaluation.nll_stderr)
+    test = show_estimate(latest.evaluation.nll, latest.evaluation.nll_stderr)
     figures = [f"Test loss {test} nats at step {latest.step:,}."]
     if best is not None:
         floor, estimated = best.final, "" if best.final.exact else " (estimated)"

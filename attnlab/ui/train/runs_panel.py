@@ -7,7 +7,7 @@ import streamlit as st
 
 from attnlab.comparisons.paired import common_seeds, compare_paired
 from attnlab.comparisons.uncertainty import interval_text
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate, show_measured
 from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
@@ -114,11 +114,11 @@ def _figures(run: RunSummary | None, baseline: RunSummary | None) -> dict[str, s
     reached = None if target is None else steps_to(run, target)
     row = row_over_seeds(run.experiment)
     over_seeds = None if row is None else row.nll
-    figures = {"loss (nats)": show_measured(test.nll, test.nll_stderr)}
+    figures = {"loss (nats)": show_estimate(test.nll, test.nll_stderr)}
     if baseline is not None:
         figures[f"loss − {baseline.name}"] = _difference(run, baseline)
     return figures | {
-        "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
+        "accuracy": show_estimate(test.accuracy, test.accuracy_stderr),
         "over seeds": interval_text(over_seeds) + (f", n = {over_seeds.n}" if over_seeds else ""),
         "steps": f"{run.steps:,}",
         "to target": "–" if reached is None else f"{reached:,}",
