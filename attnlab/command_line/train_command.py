@@ -23,9 +23,11 @@ from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import is_task
 from attnlab.inspection import MEASURES, estimates_of, head_scores, measures_for
+from attnlab.inspection.ledger import gap_ledger
 from attnlab.inspection.targets import check_targets
 from attnlab.models import parameter_count
 from attnlab.optimum import FEW_BELIEFS, optimum
+from attnlab.optimum.law import law_of
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.option_texts import experiment_parts, read_experiment, usual_experiment
 from attnlab.runs.run import Run
@@ -66,12 +68,18 @@ def add_train(commands: argparse._SubParsersAction) -> None:
         help="continue the run of a file; only steps, batch and learning rate may change",
     )
     training.add_argument("--json", action="store_true", help="print one JSON object")
+    training.add_argument(
+        "--ledger",
+        action="store_true",
+        help="take the gap to the floor apart, which trains longer; with the data 'law' and "
+        "`--json` this is always done",
+    )
     training.add_options(experiment_parts())
 
 
 def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Train a run, save it, and print its test results."""
-    as_json = parsed.pop("json")
+    as_json, with_ledger = parsed.pop("json"), parsed.pop("ledger")
     if parsed.pop("list_presets"):
         for name, preset in PRESETS.items():
             print(f"{name}  {preset.label}. {preset.description}")
@@ -80,6 +88,8 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
     if save:
         check_output("save", save)
     begun = _from_file(file, parsed) if file else begun_from_options(parsed)
+    if with_ledger:
+        law_of(begun.experiment.generator, begun.experiment.length)
     progress.words = "while drawing data and compiling; nothing was saved"
     print("Drawing data and compiling …", file=sys.stderr)
     whole_history = bool(save or file)
@@ -91,6 +101,8 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
         report = _report(ended, figures, targets, seconds, int(ended.state.step) - begun.step)
         if (law := begun.setup.law) is not None:
             report["test_size"] = len(law.weight)
+        if with_ledger or (as_json and begun.setup.law is not None):
+            report["ledger"] = _ledger(ended)
         if as_json:
             report |= _in_context(ended, begun.setup, figures)
             report["measures"] = _measures(ended, begun.setup)
@@ -304,6 +316,13 @@ def _measures(ended: Run, setup: Setup) -> list[dict[str, Any]]:
     return [{"name": name, **estimate._asdict()} for name, estimate in found.items()]
 
 
+def _ledger(ended: Run) -> list[dict[str, Any]]:
+    """Return the parts of the gap between the loss of the last model and the floor."""
+    print("Taking the gap to the floor apart …", file=sys.stderr)
+    *_, last = gap_ledger(ended.experiment, ended.state.model, step=int(ended.state.step))
+    return [each._asdict() for each in last.parts]
+
+
 def _in_context(ended: Run, setup: Setup, figures: Evaluation) -> dict[str, Any]:
     """Return the scores of all heads, and the loss and the floor at every tested position.
 
@@ -341,6 +360,9 @@ def _print_report(report: dict[str, Any]) -> None:
     )
     print(f"accuracy  {accuracy} ({of.format(report['test_size'])})")
     print(f"loss      {loss} nats")
+    if parts := report.get("ledger"):
+        found = ", ".join(f"{each['part']} {each['nats']:.5f}" for each in parts)
+        print(f"gap       {found} nats; the family costs at most this")
     rate, seconds = report["steps_per_second"], report["seconds"]
     print(
         f"{report['parameters']} parameters, {rate * seconds:,.0f} steps in {seconds:.2f} s, "

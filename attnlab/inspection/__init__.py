@@ -26,6 +26,9 @@ from attnlab.inspection.fourier import fourier_power as fourier_power
 from attnlab.inspection.head_scores import HeadScore as HeadScore
 from attnlab.inspection.head_scores import head_scores as head_scores
 from attnlab.inspection.head_scores import role_of as role_of
+from attnlab.inspection.ledger import Ledger as Ledger
+from attnlab.inspection.ledger import LedgerPart as LedgerPart
+from attnlab.inspection.ledger import gap_ledger as gap_ledger
 from attnlab.inspection.lengths import LossAtLength as LossAtLength
 from attnlab.inspection.lengths import check_length as check_length
 from attnlab.inspection.lengths import loss_at_length as loss_at_length
