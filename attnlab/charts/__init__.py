@@ -39,6 +39,7 @@ from attnlab.charts.inside import by_day_chart as by_day_chart
 from attnlab.charts.inside import calibration_chart as calibration_chart
 from attnlab.charts.inside import confusion_chart as confusion_chart
 from attnlab.charts.inside import final_query_chart as final_query_chart
+from attnlab.charts.inside import ledger_chart as ledger_chart
 from attnlab.charts.inside import next_day_chart as next_day_chart
 from attnlab.charts.lessons import CLICKED as CLICKED
 from attnlab.charts.lessons import component_chart as component_chart

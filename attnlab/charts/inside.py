@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import altair as alt
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
@@ -22,6 +23,8 @@ from attnlab.charts.lines import (
 from attnlab.charts.maps import position_names
 from attnlab.charts.style import HUES, TRUTHS
 
+# Name of the bar of a whole gap, and the height in pixels of each bar's row.
+_GAP, _LEDGER_ROW = "loss − floor", 34
 # Name of the row with the truth.
 TRUTH = "truth"
 # Colours of distributions of the next token, by name.
@@ -90,6 +93,31 @@ def by_day_chart(
         below=True,
         height=height,
     )
+
+
+def ledger_chart(parts: Mapping[str, float]) -> Drawing:
+    """Draw the parts of a gap in nats as bars, each of which begins where the last one ends."""
+    ends = np.cumsum([0.0, *parts.values()])
+    table = pd.DataFrame(
+        {"part": [*parts], "nats": [*parts.values()], "start": ends[:-1], "end": ends[1:]}
+    )
+    total = pd.DataFrame([{"part": _GAP, "nats": ends[-1], "start": 0.0, "end": ends[-1]}])
+    return _ledger_chart(pd.concat([table, total]), parts=tuple(parts))
+
+
+@drawn_once
+def _ledger_chart(table: Rows, *, parts: tuple[str, ...]) -> Chart:
+    names, axis = (*parts, _GAP), alt.Axis(labelLimit=160)
+    base = alt.Chart(table).encode(
+        y=alt.Y("part:N", title=None, sort=list(names), axis=axis),
+        tooltip=[tip("part:N"), tip("nats:Q", "nats", ".6f")],
+    )
+    bar = base.encode(x=alt.X("start:Q", title="nats above the floor"), x2="end:Q")
+    hue = alt.condition(f"datum.part === '{_GAP}'", alt.value(HUES.truth), alt.value(HUES.learned))
+    number = base.encode(x="end:Q", text=alt.Text("nats:Q", format=".4f"))
+    text = number.mark_text(align="left", dx=6, color=HUES.truth)
+    height = _LEDGER_ROW * len(names)
+    return alt.layer(bar.mark_bar(height=18).encode(color=hue), text).properties(height=height)
 
 
 def next_day_chart(

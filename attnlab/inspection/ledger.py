@@ -72,10 +72,10 @@ def gap_ledger(experiment: Experiment, model: AbstractModel, *, step: int) -> It
 
     if experiment.training.data == "fixed":
         yield Ledger((), 0.0)
-        twin = _trained(_on_law(experiment), None, step).model
-    own, on_law = loss_of(model), loss_of(twin)
-    best, found = min((own, model), (on_law, twin), key=lambda each: each[0])
-    longer = _on_law(
+        twin = _trained(on_law(experiment), None, step).model
+    own, at_law = loss_of(model), loss_of(twin)
+    best, found = min((own, model), (at_law, twin), key=lambda each: each[0])
+    longer = on_law(
         experiment,
         loss="last" if law.loss_mask is None else "next",
         loss_tokens="tested",
@@ -89,14 +89,15 @@ def gap_ledger(experiment: Experiment, model: AbstractModel, *, step: int) -> It
         before, better = best, search(found)
         best, found = min((best, found), (loss_of(better), better), key=lambda each: each[0])
         is_last = number == len(searches) or (number > 1 and before - best < _CONVERGED)
-        nats = own - on_law, on_law - best, best - law.floor
+        nats = own - at_law, at_law - best, best - law.floor
         parts = tuple(map(LedgerPart, PARTS, nats))
         yield Ledger(parts, 1.0 if is_last else number / len(searches))
         if is_last:
             return
 
 
-def _on_law(experiment: Experiment, **changes: Any) -> Experiment:
+def on_law(experiment: Experiment, **changes: Any) -> Experiment:
+    """Return the experiment with the data `law`, and other `changes` of its training."""
     known = {"data": "law", "split": "independent", "scheduled_sampling": 0.0}
     training = dataclasses.replace(experiment.training, **known, **changes)
     return dataclasses.replace(experiment, training=training)

@@ -132,6 +132,21 @@ def test_a_press_tests_longer_sequences(app):
     assert "A loss above a uniform guess (1.099) means confident predictions" in words
 
 
+@pytest.mark.slow
+def test_a_press_takes_the_gap_to_the_floor_apart(app):
+    _resume(app, _starting(SMALL_LINEAR))
+    page = _open(app)
+    page.button(key="ledger_start").click().run()
+    assert page.session_state["session"].jobs["ledger"].wait(_PATIENCE)
+    page.run()
+    assert not page.error
+    (table,) = _drawing(page, "Parts of the gap").tables.values()
+    assert list(table["part"]) == ["finite data", "optimisation", "family", "loss − floor"]
+    *parts, gap = table["nats"]
+    assert sum(parts) == pytest.approx(gap, abs=1e-6)
+    assert any("nats above the floor" in each.value for each in page.caption)
+
+
 def _expected_loss(page):
     (words,) = [each.value for each in page.caption if "Of the expected loss" in each.value]
     return words

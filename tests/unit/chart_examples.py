@@ -109,6 +109,10 @@ def alignment_chart():
     return charts.alignment_chart(HALVES[None], np.eye(3), cell="share", **rows)
 
 
+def ledger_chart():
+    return charts.ledger_chart({"finite data": 0.03, "optimisation": -0.01, "family": 0.002})
+
+
 def by_day_chart():
     return charts.by_day_chart(
         np.array([2, 3]), np.array([1.0, 0.5]), np.array([0.1, 0.2]), np.array([0.9, 0.25])

@@ -11,6 +11,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.figures import waiting
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
+from attnlab.ui.inspect.ledger_panel import draw_ledger
 from attnlab.ui.inspect.lengths_panel import draw_lengths
 from attnlab.ui.inspect.maps_panel import choose_sequences, draw_maps, draw_two_runs
 from attnlab.ui.inspect.prediction_panel import draw_final_query
@@ -83,6 +84,7 @@ def _draw_sequence(run: LiveRun, snapshot: Snapshot, moment: Moment, *, at_rest:
     draw_edits(experiment, model, test, models_before(snapshot, moment))
     draw_lengths(experiment, model, test)
     draw_quality(experiment, model, test)
+    draw_ledger(experiment, model, moment.step)
 
 
 def _draw_task(run: LiveRun, snapshot: Snapshot, moment: Moment, *, at_rest: bool) -> None:
@@ -98,3 +100,4 @@ def _draw_task(run: LiveRun, snapshot: Snapshot, moment: Moment, *, at_rest: boo
         draw_contributions(experiment, model, tokens)
     draw_edits(experiment, model, test, models_before(snapshot, moment))
     draw_target_quality(task, model, test)
+    draw_ledger(experiment, model, moment.step)
