@@ -106,3 +106,19 @@ def test_a_class_that_no_menu_has_becomes_the_default(monkeypatch):
     monkeypatch.setattr(st, "session_state", state)
     assert chosen_part(Experiment, "generator").name == state["generator"] == "markov"
     assert chosen_part(Experiment, "model").name == "gru"
+
+
+@pytest.mark.slow
+def test_a_law_of_too_many_sequences_is_answered_with_the_largest_length(app):
+    app.selectbox(key="generator").select("markov").run()
+    app.selectbox(key="data").select("law").run()
+    # No batch is drawn.
+    assert not {"batch", "batch_mode", "train_size"} & {each.key for each in app.number_input}
+    app.slider(key="length").set_value(12).run()
+    _assert_refused(app, "`data` is 'law'", "177,147", "at most 10")
+    app.slider(key="length").set_value(4).run()
+    assert _errors(app) == ""
+    app.button(key="run_step").click().run()
+    assert app.session_state["session"].run.wait(120.0)
+    app.run()
+    assert any("Loss and accuracy are exact" in each.value for each in app.caption)
