@@ -23,8 +23,8 @@ from attnlab.charts.lines import (
 from attnlab.charts.maps import position_names
 from attnlab.charts.style import HUES, TRUTHS
 
-# Name of the bar of a whole gap, and the height in pixels of each bar's row.
-_GAP, _LEDGER_ROW = "loss − floor", 34
+# Name of the bar of a whole gap; heights in pixels of the row of a bar, and of the axis.
+_GAP, _LEDGER_ROW, _LEDGER_AXIS = "loss − floor", 30, 80
 # Name of the row with the truth.
 TRUTH = "truth"
 # Colours of distributions of the next token, by name.
@@ -116,7 +116,7 @@ def _ledger_chart(table: Rows, *, parts: tuple[str, ...]) -> Chart:
     hue = alt.condition(f"datum.part === '{_GAP}'", alt.value(HUES.truth), alt.value(HUES.learned))
     number = base.encode(x="end:Q", text=alt.Text("nats:Q", format=".4f"))
     text = number.mark_text(align="left", dx=6, color=HUES.truth)
-    height = _LEDGER_ROW * len(names)
+    height = _LEDGER_ROW * len(names) + _LEDGER_AXIS
     return alt.layer(bar.mark_bar(height=18).encode(color=hue), text).properties(height=height)
 
 

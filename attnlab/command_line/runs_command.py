@@ -10,7 +10,7 @@ from typing import Any
 
 from attnlab.command_line.output import check_output, file_error, print_json, write_output
 from attnlab.command_line.parser import CommandProgress, whole_number
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.configuration.options import OptionError, present
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import (
@@ -152,8 +152,8 @@ def _line(entry: RunSummary) -> str:
     result, test = entry.reason or entry.state, entry.evaluation
     if test is not None:
         result = (
-            f"accuracy {show_measured(test.accuracy, test.accuracy_stderr)}  "
-            f"loss {show_measured(test.nll, test.nll_stderr)} nats"
+            f"accuracy {show_estimate(test.accuracy, test.accuracy_stderr)}  "
+            f"loss {show_estimate(test.nll, test.nll_stderr)} nats"
         )
     about = f"{label_of_change(None, entry.experiment)}, seed {entry.experiment.seed}"
     words = " ".join((entry.name, *(f"#{tag}" for tag in entry.tags))).strip()

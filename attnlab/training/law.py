@@ -52,8 +52,7 @@ def prepare_law(generator: AbstractGenerator, length: int) -> Law:
     if loss_mask is not None:
         of_each = losses[np.asarray(loss_mask)].reshape(len(losses), -1).mean(axis=1)
     examples = as_examples(tokens, loss_mask)._replace(
-        final_law=jnp.asarray(pasts.next_probs, jnp.float32),
-        weight=jnp.asarray(pasts.probability, jnp.float32),
+        final_law=jnp.asarray(pasts.next_probs, jnp.float32)
     )
     # Rounded products sum to 1 within 1e-6.
     weight = pasts.probability / pasts.probability.sum()
