@@ -21,7 +21,7 @@ _WORK = "ledger"
 def draw_ledger(experiment: Experiment, model: AbstractModel, step: int) -> None:
     """Draw the parts of the gap to the floor, computed on request."""
     with st.expander(
-        "The gap to the floor, taken apart", key="ledger_panel", icon=":material/stacked_bar_chart:"
+        "Why is the loss above the floor?", key="ledger_panel", icon=":material/stacked_bar_chart:"
     ):
         st.markdown(
             "What would more data, longer training or another model gain? This trains on all "
