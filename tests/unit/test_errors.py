@@ -8,6 +8,7 @@ from attnlab.comparisons.processes import WorkersError
 from attnlab.configuration.cancellation import Stopped
 from attnlab.configuration.options import AttnlabError, OptionError
 from attnlab.configuration.records import UnregisteredError
+from attnlab.optimum.law import TooManyPastsError
 from attnlab.optimum.levels import TooManyBeliefsError
 from attnlab.result_card import CardError
 from attnlab.runs.library import ArchiveError, LibraryError
@@ -29,6 +30,7 @@ MADE = {
     RunFileError: lambda: RunFileError("It is empty.", "Choose another."),
     Stopped: Stopped,
     TooManyBeliefsError: TooManyBeliefsError,
+    TooManyPastsError: lambda: TooManyPastsError(11, 177_147),
     UnregisteredError: lambda: UnregisteredError("model", "mine", "unknown", "Register it"),
     WorkersError: lambda: WorkersError("They cannot start."),
 }
