@@ -104,11 +104,11 @@ def _difference(
     """Return the test of two settings, their labels from better to worse, and their difference."""
     low, high = (better, worse) if lower_is_better(figure) else (worse, better)
     (found,) = tests_of(rows, [(low[1], high[1])], figure)
-    difference, labels = found.difference, (better[0], worse[0])
+    difference = found.difference
     # Over common seeds alone, the order may be the other one.
     if difference.mean < 0:
-        difference, labels = _negated(difference), labels[::-1]
-    return found, labels, _distance(difference, figure)
+        better, worse, difference = worse, better, _negated(difference)
+    return found, (better[0], worse[0]), _distance(difference, figure)
 
 
 def _reach(row: Row, figure: str, best_possible: str) -> str:

@@ -109,10 +109,13 @@ def _draw(snapshot: Snapshot) -> None:
     task = as_task(snapshot.experiment.generator)
     with st.spinner("Building the untrained model …"):
         snapshot = with_starting_point(snapshot)
-    said, table = st.empty(), st.empty()
+    is_waiting = snapshot.latest is None or _WRITTEN not in session().kept
+    # In each rerun `st.empty` is empty until it is filled, while a container keeps what it has.
+    place = st.empty if is_waiting else st.container
+    said, table = place(), place()
     if snapshot.probes is not None:
         session().kept[_PROBES] = snapshot.experiment, snapshot.probes
-    if snapshot.latest is None or _WRITTEN not in session().kept:
+    if is_waiting:
         # Or as many empty cards, so that nothing moves when the hands come.
         blank = ["\N{NO-BREAK SPACE}"] * task.prompt_length()
         sources, symbols = [blank] * _HANDS, task.vocabulary.symbols
