@@ -17,8 +17,7 @@ ensure_shell()
 with st.sidebar:
     form = draw_form()
 
-st.title("Compare", anchor=False)
-draw_question(form)
+draw_question("Compare", form)
 if isinstance(form, OptionError):
     draw_form_problem(form)
     grid = base = None

@@ -39,7 +39,6 @@ library = place.library
 st.title("Library", anchor=False)
 with library_errors_shown():
     follow_upload(library)
-    st.markdown("The runs that you train are kept here.")
     draw_save_problem(place)
     is_empty = not library.count() + library.count(Query(deleted=True))
     query = Query() if is_empty else draw_filters(library.choices())

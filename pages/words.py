@@ -71,8 +71,10 @@ with right.container(key="glossary", gap="xsmall"):
     if terms:
         st.header("Terms", anchor=False)
     # The first half beside the second.
-    half = -(-len(terms) // 2)
-    for column, of in zip(st.columns(2, gap="large"), (terms[:half], terms[half:]), strict=True):
+    half, sought = -(-len(terms) // 2), words.casefold()
+    # The term itself before those that only contain it.
+    best = sorted(terms, key=lambda term: term.name.casefold() != sought)
+    for column, of in zip(st.columns(2, gap="large"), (best[:half], best[half:]), strict=True):
         with column:
             for term in of:
                 st.subheader(term.name, anchor=term.anchor)

@@ -50,9 +50,10 @@ _FOR_FOUR = 480
 _ROW, _FEW, _PLOT_HEIGHT = 38, 180, 220
 # More settings of a published result would make its card higher than the others.
 _MOST_SETTINGS = 6
-# A longer name is in the upper part of its row, since beside it a phone would have no room. Beside
-# names above the second length, a phone has room for legends of one column.
-_MOST_BESIDE, _MOST_FOR_TWO, _MOST_IN_LINE = 20, 14, 36
+# A name is in lines of this length beside its row. If it needs more than two, it is in the upper
+# part of the row, since a phone would have no room beside it. Beside names above the second length,
+# a phone has room for legends of one column.
+_MOST_BESIDE, _MOST_LINES, _MOST_FOR_TWO, _MOST_IN_LINE = 25, 2, 14, 36
 # The dots are this fraction of a row below its middle, and a claimed range is this high.
 BELOW, _HALF = 0.14, 0.24
 # Space beside the numbers of claims, as a share of their range.
@@ -264,7 +265,7 @@ def _dots(
         ranges = alt.Chart(claimed).encode(x=x("low:Q"), x2="high:Q", y=y("above:Q"), y2="below:Q")
         layers.append(ranges.mark_rect(color=HUES.truth, opacity=0.2))
     if references is not None:
-        columns = 1 if _MOST_FOR_TWO < max(map(len, labels)) <= _MOST_BESIDE else 2
+        columns = 1 if _are_beside(labels) and max(map(len, labels)) > _MOST_FOR_TWO else 2
         in_row = alt.ExprRef(f"width > {_FOR_FOUR} ? 4 : {columns}")
         legend = top_legend(symbolType="stroke", symbolSize=300, columns=in_row)
         known = alt.Chart(references).encode(
@@ -346,7 +347,7 @@ def _with_rows(labels: Sequence[str], layers: Sequence[Chart], *, least: int) ->
 
 
 def _are_beside(labels: Sequence[str]) -> bool:
-    return max(map(len, labels)) <= _MOST_BESIDE
+    return max(len(textwrap.wrap(label, _MOST_BESIDE)) for label in labels) <= _MOST_LINES
 
 
 def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
@@ -354,7 +355,8 @@ def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
     axis, middle = None, 0.0
     if _are_beside(labels):
         middle = BELOW
-        name = f"{json.dumps(labels, ensure_ascii=False)}[round(datum.value) - 1]"
+        lines = [textwrap.wrap(label, _MOST_BESIDE) or [""] for label in labels]
+        name = f"{json.dumps(lines, ensure_ascii=False)}[round(datum.value) - 1]"
         look = {"grid": False, "ticks": False, "domain": False, "labelColor": INK, "labelLimit": 0}
         at = [place + middle for place in range(1, len(labels) + 1)]
         axis = alt.Axis(values=at, labelExpr=name, title=None, **look)

@@ -72,39 +72,43 @@ def _on_process(rows: Sequence[Row], ranked: Sequence[_Named], figure: str) -> I
         yield f"{best[0]} {reach}." if reach else f"The {name} of {best[0]} is {amount}."
         return
     if len(common_seeds(best[1], others[0][1])) < 2:
-        yield (
-            f"{best[0]} has the best {name}, {amount}. "
-            "A test of the difference needs two finished seeds of each setting."
-        )
+        yield f"{best[0]} has the best {name}, {amount}."
+        yield "A test of the difference needs two finished seeds of each setting."
         return
-    found, sentence = _difference(rows, best, others[0], figure)
-    if not found.within_noise and reach:
-        sentence += f" and {reach}"
-    elif reach:
-        sentence += f"; {best[0]} {reach}"
-    yield f"{sentence}."
+    found, (better, worse), amount = _difference(rows, best, others[0], figure)
+    amount = amount.replace("(", f"({LEVEL:.0%} interval ", 1)
+    side = "below" if lower_is_better(figure) else "above"
+    exceeds = f"is {side} that of {worse} by {amount}"
+    if found.within_noise:
+        yield f"No clear winner: the {name} of {better} {exceeds}."
+    else:
+        yield f"{better} is best: its {name} {exceeds}."
+    if reach:
+        yield f"{best[0]} {reach}."
     found = [found]
     # With more settings, the other pairs are in the table of differences.
     if len(ranked) == _CHAIN and len(common_seeds(others[0][1], others[1][1])) > 1:
-        second, sentence = _difference(rows, others[0], others[1], figure)
+        second, (better, worse), amount = _difference(rows, others[0], others[1], figure)
         found.append(second)
-        yield f"{sentence}."
+        if second.within_noise:
+            yield f"{better} and {worse} are too close to call: they differ by {amount}."
+        else:
+            yield f"{better} beats {worse} by {amount}."
     if cautions := caution_text(*(each.difference for each in found)):
         yield f"Caution: {cautions}."
 
 
 def _difference(
     rows: Sequence[Row], better: _Named, worse: _Named, figure: str
-) -> tuple[Comparison, str]:
-    """Return the test of two settings, and a sentence on it without its full stop."""
+) -> tuple[Comparison, tuple[str, str], str]:
+    """Return the test of two settings, their labels from better to worse, and their difference."""
     low, high = (better, worse) if lower_is_better(figure) else (worse, better)
     (found,) = tests_of(rows, [(low[1], high[1])], figure)
-    amount, mean = _distance(found.difference, figure), found.difference.mean
+    difference = found.difference
     # Over common seeds alone, the order may be the other one.
-    if not found.within_noise and mean > 0:
-        return found, f"{better[0]} beats {worse[0]} by {amount} in {_name(figure)}"
-    signed = f"{high[0]} − {low[0]} is {'+' * (mean >= 0)}{amount} in {_name(figure)}"
-    return found, signed + ", within the noise" * found.within_noise
+    if difference.mean < 0:
+        better, worse, difference = worse, better, _negated(difference)
+    return found, (better[0], worse[0]), _distance(difference, figure)
 
 
 def _reach(row: Row, figure: str, best_possible: str) -> str:

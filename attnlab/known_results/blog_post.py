@@ -153,6 +153,7 @@ BLOG_POST = KnownResult(
     name="blog-post",
     title="Attention or a linear model?",
     claim="A linear model beats one attention head on weather sequences.",
+    found="The linear model is {2:.2f} more accurate on `dotmod` and {0:.2f} on `recall`.",
     source=POST,
     papers=MappingProxyType({"A blog post of May 2023": ""}),
     study=PARTS["table"],

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
+from statistics import fmean
 from typing import NamedTuple
 
 from attnlab.comparisons.grid import Study
@@ -162,6 +163,7 @@ class KnownResult:
         predicted: What theory says before any run, or "".
         differs: How the setting differs from the published one, or "".
         tuned_on: Seeds on which the settings were chosen.
+        found: What the runs found, a format for `outcome`, or "".
     """
 
     name: str
@@ -175,6 +177,7 @@ class KnownResult:
     predicted: str = ""
     differs: str = ""
     tuned_on: tuple[int, ...] = ()
+    found: str = ""
 
     def with_seeds(self, seeds: int, first_seed: int | None = None) -> "KnownResult":
         """Return the result with other seeds."""
@@ -212,6 +215,15 @@ class KnownResult:
     def shipped_numbers(self) -> Numbers:
         """The numbers of the runs that come with the program."""
         return self.numbers_of(shipped(self.name).results)
+
+    def outcome(self, of: Numbers) -> str:
+        """Return what the runs found: fields of `found` are means over seeds.
+
+        A field is the number of a claim, from 0, or a setting, for the measure of the first claim.
+        """
+        claims = (fmean(check.numbers(of).values()) for check in self.checks)
+        settings = {label: each[self.checks[0].measure].values() for label, each in of.items()}
+        return self.found.format(*claims, **{each: fmean(settings[each]) for each in settings})
 
     def verdicts(self, of: Numbers) -> tuple[Verdict, ...]:
         """Return the verdict on every claim."""

@@ -112,7 +112,8 @@ def test_every_question_sets_the_controls(page):
         assert not page.exception
         assert not page.error
         assert page.number_input(key="compare_seeds").value == comparison.grid.seeds
-        assert f"**{comparison.title}** {comparison.description}" in texts(page)
+        assert comparison.title in page.selectbox(key="compare_preset").options
+        assert comparison.description in texts(page)
         assert page.session_state["compare_preset"] == name
         assert not page.warning
 
@@ -194,15 +195,17 @@ def test_runs_are_made_once_and_read(page):
 def test_the_verdict_is_above_the_chart_and_agrees_with_the_table_of_differences():
     page = open_page("pages/compare.py")
     verdict = (
-        "transformer beats attention by 0.087 (0.076 to 0.098) in accuracy and reaches the best "
-        "possible within the error."
+        "transformer is best: its accuracy is above that of attention by 0.087 (95% interval 0.076 "
+        "to 0.098)."
     )
-    noise = "attention − linear is +0.008 (−0.006 to 0.023) in accuracy, within the noise."
+    more = (
+        "transformer reaches the best possible within the error.",
+        "attention and linear are too close to call: they differ by 0.008 (−0.006 to 0.023).",
+    )
     (shown,) = (each for each in page.markdown if verdict in each.value)
-    # As text, the plus sign has a backslash.
-    assert shown.value.replace("\\", "") == f"**{verdict}**  \n{noise}"
+    assert shown.value == "  \n".join((f"**{verdict}**", *more))
     assert "corrected for all 3 pairs" in shown.proto.help
-    assert f"{verdict} {noise}" in alts(page)[0]
+    assert " ".join((verdict, *more)) in alts(page)[0]
     for first, second, difference, says in (
         ("attention", "transformer", "0.087 (0.076 to 0.098)", "better"),
         ("linear", "attention", "0.008 (−0.006 to 0.023)", "within the noise"),

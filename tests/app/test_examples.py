@@ -9,7 +9,7 @@ from attnlab.lessons.examples import shipped_example
 from attnlab.lessons.sweep import SweepProgress
 from attnlab.ui.compare.work import ComparisonProgress
 from attnlab.ui.core.example_run import example_run
-from tests.app.lessons import charts, open_page, texts
+from tests.app.lessons import STOP_PATIENCE, charts, endless, first_item, open_page, texts
 
 COMPARE, COSTS, SOFTMAX = (
     f"pages/{name}.py" for name in ("compare", "what_attention_costs", "softmax_scaling")
@@ -99,6 +99,29 @@ def test_a_result_of_the_users_own_takes_its_place(name, monkeypatch):
     assert not page.error
     assert len(example_notes(page)) == len(before) - 1
     assert charts(page)
+
+
+@pytest.mark.parametrize(
+    ("name", "nothing"),
+    [("attention_cost", CostProgress(0.1, "", (), 0.0)), ("compare", ComparisonProgress())],
+)
+def test_the_example_stays_until_there_is_a_first_result(name, nothing, monkeypatch):
+    page = _open(OTHERS[name][0])
+    drawn, work = charts(page), OWN[name][0]
+    with endless(monkeypatch, work, nothing):
+        page.run()
+        page.button(key=f"{name}_start").click().run()
+        job = page.session_state["session"].jobs[name]
+        first_item(job)
+        page.run()
+        assert not page.exception
+        assert any(f"{LABEL}, until" in each.value for each in page.caption)
+        # The sections of Compare below its curves are of finished comparisons.
+        assert charts(page) == drawn[: len(charts(page))]
+        assert charts(page)
+        page.button(key=f"{name}_stop").click().run()
+        assert job.wait(STOP_PATIENCE)
+        assert not any(f"{LABEL}, until" in each.value for each in page.run().caption)
 
 
 @pytest.fixture

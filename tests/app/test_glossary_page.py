@@ -27,6 +27,7 @@ def test_the_field_finds_terms_by_name_and_definition(page):
     names = [heading.value for heading in page.subheader]
     assert {"entropy", "effective keys", "floor"} <= {*names}
     assert "mask" not in names
+    assert names[0] == "entropy"
     assert "[floor](#floor)" in texts(page)
     # Terms that are not shown have nothing to link to.
     find("turns real numbers")

@@ -9,6 +9,7 @@ from attnlab.comparisons.grid import Setting
 from attnlab.comparisons.shipped import shipped
 from attnlab.known_results import AGREES, DISAGREES, KNOWN_RESULTS, overall
 from attnlab.known_results.blog_post import PARTS, PUBLISHED
+from attnlab.ui.core.outside import as_message
 from tests.app.lessons import charts, open_page, texts
 from tests.unit.made_up_results import with_training
 
@@ -37,6 +38,7 @@ def test_every_result_has_a_card_whose_details_are_in_a_panel(page):
     for known in KNOWN_RESULTS.values():
         assert anchors[known.name] == known.title
         assert known.claim in texts(page)
+        assert f"**{as_message(known.outcome(known.shipped_numbers))}**" in texts(page)
         for by, number in known.papers.items():
             assert not number or by in known.source
             assert (f"[{by}](https://arxiv.org/abs/{number})" if number else by) in captions(page)
@@ -77,7 +79,8 @@ def opened(monkeypatch):
     study = dataclasses.replace(
         known.study, settings=(Setting((("setting", "attention"),), small),)
     )
-    known = dataclasses.replace(known, study=study, checks=known.checks[:1])
+    found = "Its accuracy is {attention:.2f}."
+    known = dataclasses.replace(known, study=study, checks=known.checks[:1], found=found)
     monkeypatch.setattr(known_results, "KNOWN_RESULTS", {known.name: known})
     # The shipped runs have other settings.
     numbers = {"attention": {"accuracy": dict.fromkeys(known.seeds, 0.5)}}
@@ -97,6 +100,7 @@ def test_runs_with_seeds_of_your_own_get_a_verdict_beside_the_shipped_one(opened
     page.run()
     assert not page.exception
     # No such run recalls a value, and four of four outside the range disagree.
+    assert "**Its accuracy is 0.50.**" in texts(page)
     assert "**Your seeds 20 to 23:** :red-badge[:material/close: disagrees]" in texts(page)
     # One in the card; one for the shipped runs and one for these.
     assert len(charts(page)) == 3

@@ -2,16 +2,19 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.generators import HiddenMarkov
+from attnlab.live.progress import Autosave
 from attnlab.runs.library import Library, Query
 from attnlab.runs.links import LINK_VERSION, to_query
 from attnlab.runs.storage import to_bytes
 from attnlab.ui.core.server import work_queue
+from attnlab.ui.library import table
 from attnlab.ui.library.transfer import take_in_file
 from tests.app.conftest import APP
 from tests.unit.kept_results import result_of, run_of
@@ -86,6 +89,22 @@ def test_a_run_that_was_trained_is_listed(folder, app, page):
     assert (row["name"], row["model"]) == ("linear", "linear")
     assert (row["state"], row["steps"]) == ("done", 6)
     assert "±" in row["loss (nats)"]
+
+
+def test_a_run_that_an_open_page_trains_is_not_shown_as_interrupted(library, page, monkeypatch):
+    for seed in (1, 2):
+        library.keep(result_of(state="interrupted", seed=seed))
+    app = page()
+    assert list(app.dataframe[0].value["state"]) == ["interrupted"] * 2
+    kept, snapshot = Autosave(kept=library.entry(1)), SimpleNamespace(active=True)
+    run = SimpleNamespace(autosave=kept, snapshot=lambda: snapshot)
+    monkeypatch.setattr(table, "open_sessions", lambda: SimpleNamespace(runs=lambda: [run]))
+    shown = page(app).dataframe[0].value
+    assert dict(zip(shown["number"], shown["state"], strict=True)) == {
+        1: "training", 2: "interrupted",
+    }  # fmt: skip
+    snapshot.active = False
+    assert list(page(app).dataframe[0].value["state"]) == ["interrupted"] * 2
 
 
 @pytest.mark.slow

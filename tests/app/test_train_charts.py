@@ -65,6 +65,10 @@ def test_a_new_visitor_starts_a_run_with_one_click(monkeypatch):
     assert not app.exception
     assert [title.value for title in app.title] == ["Train"]
     assert started == [PRESETS["cards-encoder-decoder"].experiment]
+    # The other doors stay open, until a setting is changed.
+    assert any(button.key == "welcome_induction" for button in app.button)
+    app.number_input(key="seed").set_value(7).run()
+    assert not any(button.key == "welcome_induction" for button in app.button)
 
 
 @pytest.mark.slow
@@ -324,7 +328,7 @@ def test_only_losses_on_the_same_process_are_on_the_chart(app):
 
 
 @pytest.mark.slow
-def test_the_welcome_stands_beside_a_finished_run_of_the_library_until_a_button_is_pressed():
+def test_the_welcome_stands_beside_a_finished_run_of_the_library_until_another_is_chosen():
     app = AppTest.from_file(APP, default_timeout=60).run()
     _run(app).resume(shipped_run("recall"))
     assert _run(app).wait(_PATIENCE)

@@ -58,9 +58,22 @@ def test_a_claim_agrees_if_most_seeds_are_inside_beyond_chance(inside, outside, 
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_a_claim_is_in_short_sentences(name):
-    sentences = KNOWN_RESULTS[name].claim.split(". ")
+def test_a_claim_and_its_outcome_are_in_short_sentences(name):
+    known = KNOWN_RESULTS[name]
+    sentences = [*known.claim.split(". "), known.outcome(known.shipped_numbers)]
     assert max(len(each.split()) for each in sentences) <= 22
+
+
+def test_an_outcome_has_means_of_settings_and_of_claims():
+    checks = (Check("", "long", "nll", minus="short"), Check("", "long", "accuracy"))
+    known = dataclasses.replace(
+        KNOWN_RESULTS["grokking"], checks=checks, found="{long:.1f} is {0:.1f} more, {1:.0%} right."
+    )
+    of = {
+        "long": {"nll": {0: 3.0, 1: 5.0}, "accuracy": {0: 0.2, 1: 0.3}},
+        "short": {"nll": {0: 2.0, 1: 3.0}, "accuracy": {}},
+    }
+    assert known.outcome(of) == "4.0 is 1.5 more, 25% right."
 
 
 @pytest.mark.parametrize("name", _NAMES)

@@ -29,8 +29,9 @@ def test_a_difference_that_is_real_and_what_is_left_to_learn():
     # Differences of 0.10, 0.11, 0.12 have s = 0.01; the accuracies of attention have s = 0.03.
     rows = row(LINEAR, LOW), row(SHORT, HIGH)
     assert verdict_on(rows, ("linear", "attention"), "accuracy") == [
-        "attention beats linear by 0.110 (0.085 to 0.135) in accuracy and is 0.170 (0.095 to "
-        "0.245) below the best possible."
+        "attention is best: its accuracy is above that of linear by 0.110 (95% interval 0.085 to "
+        "0.135).",
+        "attention is 0.170 (0.095 to 0.245) below the best possible.",
     ]
 
 
@@ -38,8 +39,9 @@ def test_a_lower_loss_is_better():
     flat = (0.5, 0.5, 0.5)
     rows = row(LINEAR, flat, (1.0, 1.02, 1.04)), row(SHORT, flat, (0.9, 0.91, 0.92))
     assert verdict_on(rows, ("linear", "attention"), "nll") == [
-        "attention beats linear by 0.110 (0.085 to 0.135) nats in loss and is 0.110 (0.085 to "
-        "0.135) nats above the best possible."
+        "attention is best: its loss is below that of linear by 0.110 (95% interval 0.085 to "
+        "0.135) nats.",
+        "attention is 0.110 (0.085 to 0.135) nats above the best possible.",
     ]
 
 
@@ -47,10 +49,20 @@ def test_a_difference_within_the_noise_beside_one_that_is_real():
     # Differences of 0.01, 0.01, 0 have s = 0.00577, and t = 2 has p = 0.18, times three pairs.
     rows = row(LINEAR, LOW), row(SHORT, HIGH), row(TRANSFORMER, (0.61, 0.64, 0.66))
     assert verdict_on(rows, ("linear", "attention", "transformer"), "accuracy") == [
-        "transformer − attention is +0.007 (−0.008 to 0.021) in accuracy, within the noise; "
+        "No clear winner: the accuracy of transformer is above that of attention by 0.007 (95% "
+        "interval −0.008 to 0.021).",
         "transformer is 0.163 (0.101 to 0.226) below the best possible.",
-        "attention beats linear by 0.110 (0.085 to 0.135) in accuracy.",
+        "attention beats linear by 0.110 (0.085 to 0.135).",
     ]
+
+
+def test_seeds_that_both_finished_decide_which_is_better():
+    # By its own mean attention is better. Over two seeds, 0.015 ± 12.71 · 0.00707 / √2 it is worse.
+    rows = row(LINEAR, (0.62, 0.65)), row(SHORT, (0.61, 0.63, 0.80))
+    assert verdict_on(rows, ("linear", "attention"), "accuracy")[0] == (
+        "No clear winner: the accuracy of linear is above that of attention by 0.015 (95% interval "
+        "−0.049 to 0.079)."
+    )
 
 
 def test_the_best_possible_is_reached_only_if_every_seed_is_near_it():
@@ -72,8 +84,8 @@ def test_one_seed_has_no_error_and_no_test(figure, amount):
     rows = row(LINEAR, LOW[:1], (1.0,)), row(SHORT, HIGH[1:2], (0.9,))
     name = {"accuracy": "accuracy", "nll": "loss", "learned": "share learned"}[figure]
     assert verdict_on(rows, ("linear", "attention"), figure) == [
-        f"attention has the best {name}, {amount}. "
-        "A test of the difference needs two finished seeds of each setting."
+        f"attention has the best {name}, {amount}.",
+        "A test of the difference needs two finished seeds of each setting.",
     ]
     assert verdict_on(rows[1:], ["attention"], figure) == [f"The {name} of attention is {amount}."]
 

@@ -195,22 +195,11 @@ _OWN = "(custom comparison)"
 
 
 def draw_choice(base: Experiment) -> Grid | None:
-    """Draw the controls; return the grid that they describe, or None after showing an error.
+    """Draw the controls of what varies; return their grid, or None after showing an error.
 
     Options that are not varied have their values in `base`.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.selectbox(
-            "question",
-            [_OWN, *COMPARISONS],
-            format_func=lambda name: COMPARISONS[name].title if name in COMPARISONS else name,
-            key=PRESET_KEY,
-            on_change=_apply_preset,
-            persist_state="session",
-            width=260,
-            help="A named comparison. Choosing one sets the controls beside it; most also set the "
-            "sidebar.",
-        )
         for name in FIRST:
             _draw_alternatives(name, base)
         number_field(
@@ -233,17 +222,28 @@ def draw_choice(base: Experiment) -> Grid | None:
         return None
 
 
-def draw_question(base: Experiment | OptionError) -> None:
-    """Draw the question that the chosen comparison answers, what it compares, and on what."""
+def draw_question(title: str, base: Experiment | OptionError) -> None:
+    """Draw the page's title, the menu of questions, what is compared, and on what."""
     chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
-    question = "Which setting is best, and is the difference real?"
-    about = "What you do not vary comes from the sidebar."
+    about = "Is the difference between settings real? What you do not vary is in the sidebar."
     if chosen is not None:
-        question, about = chosen.title, chosen.description
+        about = chosen.description
     if isinstance(base, Experiment) and not {PRESET, "generator", "length"} & dict(varied()).keys():
         about += f" {base.generator.rule_in_words(base.length)}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.title(title, anchor=False, width="content")
+        st.selectbox(
+            "question",
+            [_OWN, *COMPARISONS],
+            format_func=lambda name: COMPARISONS[name].title if name in COMPARISONS else name,
+            key=PRESET_KEY,
+            on_change=_apply_preset,
+            persist_state="session",
+            label_visibility="collapsed",
+            width=430,
+        )
     with st.container(key="compare_question"):
-        st.markdown(f"**{question}** {about}")
+        st.markdown(about)
 
 
 def _apply_preset() -> None:
@@ -292,7 +292,7 @@ def _draw_alternatives(name: str, base: Experiment) -> None:
             choices,
             key=key_of(name),
             placeholder=_value_of(name, base),
-            width=400 if name == "model" else 150,
+            width=520 if name == "model" else 200,
             persist_state="session",
         )
         return

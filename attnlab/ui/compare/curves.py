@@ -46,10 +46,11 @@ def basis_text(figure: str, among: int) -> str:
     )
 
 
-def draw_dots(rows: Sequence[Row], labels: Sequence[str], link: str) -> None:
+def draw_dots(rows: Sequence[Row], labels: Sequence[str], seeds: int, link: str) -> None:
     """Draw the choice of a result, and a dot plot of this result with one line per setting.
 
-    `link` is an address that opens the comparison, for its card.
+    `seeds` are wanted of each setting. `link` is an address that opens the comparison, for its
+    card.
     """
     st.session_state[_SHOWN] = figure_shown(rows)
     # Before the choice of what it shows.
@@ -68,6 +69,10 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str], link: str) -> None:
     if st.session_state.pop(_CHANGED, False):
         st.rerun()
     verdict = verdict_on(rows, labels, figure)
+    of_each = [len(row.results) for row in rows if row.setting.experiment is not None]
+    if verdict and (done := sum(of_each)) < (total := seeds * len(of_each)):
+        # Which setting is best may still change.
+        verdict = [f"So far, with {done} of {total} runs, {verdict[0]}"]
     with picture.container(key="compare_verdict"):
         first, *more = map(as_message, verdict or ["No run has finished yet."])
         among = math.comb(sum(len(row.finished) > 1 for row in rows), 2)

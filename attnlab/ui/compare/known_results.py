@@ -41,7 +41,7 @@ from attnlab.ui.core.display import LOOK_INSIDE_PAGE
 from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
-from attnlab.ui.core.outside import draw_error, draw_warning
+from attnlab.ui.core.outside import as_message, draw_error, draw_warning
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session_library import session_library
@@ -118,7 +118,8 @@ def _draw_card(known: KnownResult) -> None:
             st.header(known.title, anchor=known.name, width="content")
             st.markdown(_badge(known.verdicts(numbers)), width="content")
         st.markdown(known.claim)
-        st.caption(f"{_papers(known)}. Measured: {_linked(measure)}. Our runs: {_runs(known)}.")
+        if known.found:
+            st.markdown(f"**{as_message(known.outcome(numbers))}**")
         means = (
             f"{setting} {number_text(float(np.mean([*found.values()])))}"
             for setting, of in numbers.items()
@@ -132,6 +133,7 @@ def _draw_card(known: KnownResult) -> None:
                 card_of_known_result, known, link=page_address("known_results", {}, known.name)
             ),
         )
+        st.caption(f"{_papers(known)}. Measured: {_linked(measure)}. Our runs: {_runs(known)}.")
         details = panel(
             "How it was checked · Run it here",
             key=f"known_{known.name}_details",

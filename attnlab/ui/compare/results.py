@@ -186,16 +186,17 @@ def draw_results(source: Job | Example | None) -> tuple[Row, ...]:
     return () if state.running or not state.latest else rows_of(source.of, state.latest.results)
 
 
-def _draw(plan: Plan, progress: ComparisonProgress | None) -> None:
-    if not progress or not progress.results:
-        st.caption("Generating data and compiling; results appear as they arrive.")
-        return
-    _draw_rows(rows_of(plan, progress.results), plan.grid)
+def _draw(plan: Plan, found: ComparisonProgress | Example) -> None:
+    if isinstance(found, Example):
+        _draw_rows(rows_of_example(found), found.of)
+    else:
+        _draw_rows(rows_of(plan, found.results), plan.grid)
 
 
 def _draw_rows(rows: Sequence[Row], grid: Grid) -> None:
     labels = setting_labels(rows)
-    draw_dots(rows, labels, page_address("compare", _query(grid)) if grid.base else "")
+    link = page_address("compare", _query(grid)) if grid.base else ""
+    draw_dots(rows, labels, grid.seeds, link)
     if any(row.finished for row in rows):
         for name in set(grid.metrics) - {*metrics_of(rows), *FIGURES}:
             measure = present(measure_of(name))

@@ -33,6 +33,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Limits, check_comparison, check_runs
 from attnlab.ui.compare.choice import choose, draw_more, option_label
 from attnlab.ui.core.display import draw_button
+from attnlab.ui.core.example_run import example_until_first
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, job_of, start_job
 from attnlab.ui.core.outside import draw_error, draw_warning
@@ -280,8 +281,8 @@ def _new_runs(plan: Plan) -> list[Experiment]:
     return [each for identity, each in plan.runs.items() if identity not in found]
 
 
-def draw_runs(draw: Callable[[ComparisonProgress | None], None]) -> None:
-    """Draw the number of finished runs and, by `draw`, the results so far, until all are done."""
+def draw_runs(draw: Callable[[ComparisonProgress | Example], None]) -> None:
+    """Draw the number of finished runs and, by `draw`, the results so far or else the example."""
     plan = begun_plan()
     total = 0 if plan is None else len(plan.runs)
 
@@ -292,12 +293,14 @@ def draw_runs(draw: Callable[[ComparisonProgress | None], None]) -> None:
         known = f", {found.known:,} of them already computed" if found.known else ""
         return min(1.0, found.share), f"{len(found.results):,} of {total:,} runs{known}"
 
-    def draw_results(state: JobState | None) -> None:
-        found = None if state is None else state.latest or ComparisonProgress()
-        if found and found.problem:
+    def draw_results(state: JobState) -> None:
+        found = state.latest or ComparisonProgress()
+        if found.problem:
             draw_warning(
                 f"{found.problem} Further runs have results but no model.", icon=":material/save:"
             )
-        draw(found)
+        shown = found if found.results else example_until_first(WORK, state)
+        if shown is not None:
+            draw(shown)
 
     draw_job(WORK, draw_results, failed="The comparison", progress=progress)

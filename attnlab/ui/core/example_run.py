@@ -1,12 +1,23 @@
-"""Runs that come with attnlab, shown by pages whose session has no run yet."""
+"""Runs and results that come with attnlab, shown by pages until the session has some."""
+
+from functools import partial
 
 import streamlit as st
 
-from attnlab.lessons.examples import shipped_run
+from attnlab.lessons.examples import Example, shipped_example, shipped_run
+from attnlab.live.jobs import JobState
 from attnlab.live.live_run import LiveRun
 from attnlab.ui.core.jobs import readable_example
 
 EXAMPLE_NOTE = ":gray-badge[:material/inventory_2: example] This run comes with attnlab."
+
+
+def example_until_first(name: str, state: JobState) -> Example | None:
+    """Return the example to show until a running job has a result, with a line that says so."""
+    example = readable_example(partial(shipped_example, name)) if state.running else None
+    if example is not None:
+        st.caption(":material/inventory_2: **Example result**, until your first result arrives.")
+    return example
 
 
 def readable_example_run(name: str) -> LiveRun | None:

@@ -33,6 +33,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.controls.form_state import read_form, read_part
+from attnlab.ui.core.example_run import example_until_first
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, start_job
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
@@ -183,7 +184,7 @@ def draw_attention(text: DeltaGenerator, picture: DeltaGenerator) -> None:
         _attention_in_words,
         (text, picture),
         of_example=lambda of: f"d_attn {of[0]}, {of[2]}, lengths up to {int(of[1]):,}",
-        invitation="Press **Measure** to time one causal head on this machine.",
+        invitation="Press **Measure** to time one causal head here, usually in under a minute.",
     )
     picture.caption(
         "Points are medians of five rounds, bars their range. Memory is what the program needs "
@@ -230,7 +231,7 @@ def draw_generation(settings: Settings, text: DeltaGenerator, picture: DeltaGene
         (text, picture),
         of_example=lambda of: f"{_in_words(of[0])}, lengths up to {int(of[1]):,}",
         invitation=f"Press **Measure** to time the last {costs.NEW_TOKENS} tokens of the "
-        "transformer above on this machine.",
+        "transformer above, usually in under a minute.",
     )
 
 
@@ -266,17 +267,19 @@ def _draw_measured(
     plan = source.of
 
     def draw(state: JobState) -> None:
-        progress: CostProgress | None = state.latest
+        progress, of = state.latest, plan
         if progress is None or not progress.measured:
-            return
-        first, *more = in_words(progress, plan)
+            if (example := example_until_first(name, state)) is None:
+                return
+            progress, of = example.result, example.of
+        first, *more = in_words(progress, of)
         with st.container(key=f"{name}_sentences"):
             st.markdown(f"**{first}**")
         for quantity in in_columns(quantities):
             st.markdown(f"**{quantity.name}**")
             _draw_quantity(quantity, progress)
         same = f"Both ways give the same results, up to rounding ({progress.difference:.0e})."
-        st.markdown(" ".join([*more, same]))
+        st.markdown("\n".join(f"- {each}" for each in [*more, same]))
 
     with places[1]:
         draw_job(name, draw, failed="Measuring", progress=share_done, source=source)
@@ -297,7 +300,7 @@ def _draw_quantity(quantity: Quantity, progress: CostProgress) -> None:
         series=tuple(_SERIES[way] for way in ways),
         noun=" ",
         tips=_RANGE,
-        height=400,
+        height=340,
     )
     draw_chart(chart, name=quantity.name, alt=alt)
 
@@ -318,6 +321,14 @@ def _attention_in_words(progress: CostProgress, _plan: object) -> list[str]:
             f"From {shorter[-1]:,} to {longest:,}, **{way}** takes "
             f"{_ratio(full.seconds / half.seconds)} times as long and {memory} times the memory."
         )
+        each = full.seconds / half.seconds / (longest / shorter[-1]) ** 2
+        # In all rounds, since a single one may be slow by chance.
+        if way == PLAIN and each.min() > 1:
+            stored, less = (f"{one.scratch / 1e6:.2g} MB" for one in (full, half))
+            said.append(
+                f"Its scores are 4 times as many, and each takes {np.median(each):.2g} times as "
+                f"long: probably, {stored} of scores are slower to store than {less}."
+            )
     return said
 
 

@@ -18,10 +18,11 @@ from attnlab.runs.library import SORTS, Choices, Library, Query
 from attnlab.runs.past_runs import name_of
 from attnlab.runs.run_summary import STATES, RunSummary
 from attnlab.training.experiment import Experiment
-from attnlab.training.shares import learned_share
+from attnlab.training.shares import LearnedShare, learned_share
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.server import hosted
+from attnlab.ui.core.session import open_sessions
 
 MOST_SELECTED = 100
 _SELECTED, _TABLES = "library_ticked", "library_tables"
@@ -79,13 +80,20 @@ def _best_of(experiment: Experiment) -> Best | None:
     return None if known is None else known.final
 
 
+def _learned(entry: RunSummary) -> LearnedShare | None:
+    """Return the share of what can be learned, or None without a test or while it is unknown."""
+    test, best = entry.evaluation, _best_of(entry.experiment)
+    if test is None or best is None or not math.isfinite(test.nll):
+        return None
+    return learned_share(test, best, entry.experiment.generator.vocabulary.size)
+
+
 def results_of(entry: RunSummary) -> dict[str, str]:
     """Return a run's test results with standard errors, as text by column name."""
-    test, experiment = entry.evaluation, entry.experiment
+    test, learned = entry.evaluation, NOTHING
     if test is None or not math.isfinite(test.nll):
         return dict.fromkeys(("learned", "accuracy", "loss (nats)"), NOTHING)
-    best, learned = _best_of(experiment), NOTHING
-    if best and (found := learned_share(test, best, experiment.generator.vocabulary.size)):
+    if found := _learned(entry):
         learned = f"{show_estimate(100 * found.share, 100 * found.stderr, most_places=0)} %"
     return {
         "learned": learned,
@@ -216,20 +224,24 @@ def draw_page_choice(pages: int) -> int:
 
 
 ROWS_ON_PAGE = 25
+_STATES = {**STATES, "training": "goes on now"}
+# The other columns can be shown by the table's menu.
+_SHOWN = "number,name,loss curve,share,accuracy,process,model,settings,state"
 _TEXT, _NUMBER = st.column_config.TextColumn, st.column_config.NumberColumn
 # The headings of columns, with help; the formats are of Streamlit.
 COLUMNS = MappingProxyType(
     {
+        "number": _NUMBER("no.", format="%d", width=50, help="The run's number in the library."),
         "name": _TEXT("run", help="The run's name, or its number. Select a run to name it."),
         "process": _TEXT(help="The process that generates the sequences; see the page Processes."),
         "model": _TEXT(help="The model that learned to predict the next token."),
         "length": _NUMBER("visible tokens", help="Sequence length. The next token is predicted."),
-        "state": _TEXT(help="\n".join(f"- {name}: {text}" for name, text in STATES.items())),
+        "state": _TEXT(help="\n".join(f"- {name}: {text}" for name, text in _STATES.items())),
         "loss curve": st.column_config.LineChartColumn(
             "test loss curve",
             y_min=0,
             y_max=1,
-            width=110,
+            width=180,
             help="Test loss during training, from a uniform guess (top) to the lowest possible "
             "loss (bottom).",
         ),
@@ -246,6 +258,9 @@ COLUMNS = MappingProxyType(
             width=90,
             help="Share of what can be learned: 0 % is the loss of a uniform guess, 100 % the "
             "lowest possible loss.",
+        ),
+        "share": st.column_config.ProgressColumn(
+            "learned", format="%.0f %%", min_value=0, max_value=100, width=150
         ),
         "steps": _NUMBER(format="localized", help="Training steps made."),
         "seconds": _NUMBER("training time (s)", format="%.1f"),
@@ -285,7 +300,10 @@ def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> No
         selection_default={
             "selection": {"rows": [i for i, number in enumerate(numbers) if number in before]}
         },
+        column_order=_SHOWN.split(","),
         column_config=dict(COLUMNS),
+        # High enough for a curve.
+        row_height=56,
         placeholder=NOTHING,
         alt=f"Table of the library's runs, {len(entries)} on this page.",
     )
@@ -294,18 +312,26 @@ def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> No
     st.caption(f"{shown} of {count:,}. Point at a heading to read what it means.")
 
 
+def _is_training(entry: RunSummary) -> bool:
+    """Return whether an open session trains this run now."""
+    saved = (run.autosave.kept for run in open_sessions().runs() if run.snapshot().active)
+    return any(kept and (kept.number, kept.date) == (entry.number, entry.date) for kept in saved)
+
+
 def _row(entry: RunSummary, common: Collection[str]) -> dict[str, object]:
     experiment = entry.experiment
     return {
+        "number": entry.number,
         "name": name_of(entry),
         "process": experiment.generator.name,
         "model": experiment.model.name,
         "settings": ", ".join(each for each in _own_settings(experiment) if each not in common),
         "seed": experiment.seed,
         "loss curve": _thumbnail_of(entry),
+        "share": None if (found := _learned(entry)) is None else 100 * found.share,
         **results_of(entry),
         "steps": entry.steps,
-        "state": entry.state,
+        "state": "training" if _is_training(entry) else entry.state,
         "length": experiment.length,
         "seconds": entry.seconds or None,
         "tags": ", ".join(entry.tags),

@@ -29,7 +29,7 @@ from attnlab.ui.train.training_page import Bench
 _LAID, _PLAYED = "table_laid", "table_played"
 # Seconds between two tokens of the animation.
 _SECONDS = 0.7
-_WRITTEN = "table_written"
+_WRITTEN, _PROBES = "table_written", "table_probes"
 # Of the beam; and of the probes of a run.
 _WIDTH, _HANDS = 5, 5
 _TRUEST = "best aligned head"
@@ -109,17 +109,26 @@ def _draw(snapshot: Snapshot) -> None:
     task = as_task(snapshot.experiment.generator)
     with st.spinner("Building the untrained model …"):
         snapshot = with_starting_point(snapshot)
-    said, table = st.empty(), st.empty()
-    if snapshot.latest is None or _WRITTEN not in session().kept:
-        # As many empty cards, so that nothing moves when the hands come.
+    is_waiting = snapshot.latest is None or _WRITTEN not in session().kept
+    # In each rerun `st.empty` is empty until it is filled, while a container keeps what it has.
+    place = st.empty if is_waiting else st.container
+    said, table = place(), place()
+    if snapshot.probes is not None:
+        session().kept[_PROBES] = snapshot.experiment, snapshot.probes
+    if is_waiting:
+        # Or as many empty cards, so that nothing moves when the hands come.
         blank = ["\N{NO-BREAK SPACE}"] * task.prompt_length()
+        sources, symbols = [blank] * _HANDS, task.vocabulary.symbols
+        of, probes = session().kept.get(_PROBES, (None, None))
+        if of == snapshot.experiment:
+            sources = [[symbols[token] for token in hand] for hand in hands_of(task, probes)]
         # Of a finished run, only the tests are still to come.
         is_ready = snapshot.latest or snapshot.step == snapshot.experiment.training.steps
         what = "The model is ready" if is_ready else f"Now {snapshot.message or 'compiling'}"
-        words = f"{what}. Its {task.source_name}s appear here in seconds."
+        words = f"{what}. What it writes appears here in seconds."
         said.caption(f":material/hourglass_top: {words}")
         with table:
-            draw_hands([Hand(blank, [], blank, None, words)] * _HANDS, chosen=-1)
+            draw_hands([Hand(each, [], blank, None, words) for each in sources], chosen=-1)
     if snapshot.latest is None:
         return
     moment = shown_moment(snapshot)

@@ -70,14 +70,9 @@ def _is_runnable(run: LiveRun, form: Form) -> bool:
     return True
 
 
-# Key in the session: whether a button of the run was pressed.
-HAS_PRESSED = "has_pressed"
-
-
 def queue(command: Command) -> None:
     """Call a command as soon as the page has drawn its controls."""
     session().commands.append(command)
-    session().kept[HAS_PRESSED] = True
 
 
 def run_commands(run: LiveRun, form: Form) -> None:

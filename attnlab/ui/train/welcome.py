@@ -14,7 +14,7 @@ from attnlab.ui.core.display import COMPARE_PAGE, LOOK_INSIDE_PAGE, TRAIN_PAGE, 
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_run
-from attnlab.ui.train.controller import HAS_PRESSED, queue, reset, start
+from attnlab.ui.train.controller import queue, reset, start
 from attnlab.ui.train.film_panel import SEEN_END
 from attnlab.ui.train.tabs import ALGORITHM, BELIEFS, VIEW, show_tab_of
 
@@ -30,17 +30,18 @@ _CHOSEN = "welcome"
 
 
 def draw_welcome() -> None:
-    """Draw what a new visitor does first; nothing for others.
+    """Draw what a new visitor does first, and other experiments; nothing for others.
 
-    A new visitor pressed no button of a run yet, came without a link and changed no setting, in a
-    browser that has not seen a run end. The shown run may be one of the library.
+    A new visitor came without a link and changed no setting since, in a browser that has not seen
+    a run end. The shown run may be one of the library.
     """
     if not _is_new_visitor():
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
-        can_start = session_run().snapshot().state == "idle"
-        words = "**New here? Press Start.** Or try:" if can_start else "**New here? Try:**"
-        st.markdown(words, width="content")
+        words = {"idle": "**New here? Press Start.** Or try:", "done": "**New here? Try:**"}
+        is_first = read_form() == PRESETS[FIRST_PRESET].experiment
+        state = session_run().snapshot().state if is_first else ""
+        st.markdown(words.get(state, "**Or try:**"), width="content")
         for name, (label, icon, _) in _CARDS.items():
             draw_button(label, f"welcome_{name}", icon, _choose, name, type="tertiary")
 
@@ -81,12 +82,9 @@ def draw_preset_choice(words: str, presets: Mapping[str, Preset]) -> None:
 
 
 def _is_new_visitor() -> bool:
-    is_at_rest = session_run().snapshot().state in ("idle", "done")
-    has_pressed = HAS_PRESSED in session().kept or session().runs_shelved
-    if not is_at_rest or has_pressed or "lesson" in st.session_state:
+    if "lesson" in st.session_state or SEEN_END in st.context.cookies.to_dict():
         return False
-    is_new = SEEN_END not in st.context.cookies.to_dict()
-    return is_new and read_form() == PRESETS[FIRST_PRESET].experiment
+    return read_form() in [PRESETS[name].experiment for name in (FIRST_PRESET, *_CARDS)]
 
 
 def _choose(preset: str) -> None:
