@@ -104,7 +104,8 @@ class _OwnText(argparse.Action):
 
     def __call__(self, parser: Any, namespace, values: Any, option_string=None) -> None:
         try:
-            namespace.text = read_text(values)
+            # Two hyphens are an empty list here, which is refused with those of other options.
+            namespace.text = read_text(values) if values else values
         except OSError as error:
             raise file_error("sequences", values, error) from None
         if getattr(namespace, "generator", None) is None:
