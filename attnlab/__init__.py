@@ -15,6 +15,10 @@ else:
 
     def __getattr__(name: str) -> Any:
         """Import the public names with the first of them: they need JAX, which takes a second."""
+        if name == "__all__":
+            return [*_public_names()]
+        if name in _FOR_SCRIPTS:
+            return import_module(f"attnlab.{name}")
         if not name.startswith("__"):
             globals().update(_public_names())
         if name not in globals():

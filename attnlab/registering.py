@@ -58,7 +58,8 @@ def register(kind: Any) -> Any:
         The class or measure, so that it works as a decorator.
 
     Raises:
-        OptionError: If its `name` is taken, or not made of lower-case letters, digits and hyphens.
+        OptionError: If its `name` is taken, or not made of lower-case letters, digits and hyphens
+            (for a measure: underscores).
         TypeError: If it is not a frozen dataclass of one of these kinds.
     """
     if isinstance(kind, Measure):

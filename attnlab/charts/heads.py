@@ -163,7 +163,7 @@ def heads_chart(
         read: The index of the predicting query, which is framed and is the only row with numbers;
             None for numbers in all rows.
         informative: The keys to mark with triangles, from 1; None if there are never any.
-        symbols: The tokens of the keys, or None for a mean over sequences.
+        symbols: The tokens of the keys; None shows their positions alone.
         queries: The tokens of the queries, if they are not those of the keys.
         truth: Whether the last map is the truth, drawn in grey.
         height: The height of the chart in pixels.

@@ -59,12 +59,12 @@ def compare_paired(
 ) -> Comparison:
     """Return the paired t-test of two settings: t = d̄ √n / s_d with n - 1 degrees of freedom.
 
-    d are the differences, one for each seed that both have finished, and s_d their standard
-    deviation (Student 1908, "The probable error of a mean"). It is paired even if the data differ:
-    runs with the same seed share random numbers, so a test for independent groups (Welch 1947)
-    might not keep its level, while differences of different seeds are always independent. With
-    different data, pairing removes no common noise and costs half the degrees of freedom, and so
-    some power.
+    d are the differences, second minus first, one for each seed that both have finished, and s_d
+    their standard deviation (Student 1908, "The probable error of a mean"). It is paired even if
+    the data differ: runs with the same seed share random numbers, so a test for independent groups
+    (Welch 1947) might not keep its level, while differences of different seeds are always
+    independent. With different data, pairing removes no common noise and costs half the degrees of
+    freedom, and so some power.
 
     Even if all differences are equal, s_d is at least the standard error on the test sets.
     Differences are assumed to be normal, which they are not if seeds fail by chance: if one in four

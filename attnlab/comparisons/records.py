@@ -16,7 +16,8 @@ _BY_POSITION = "test_nll_by_position"
 def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return every row as a JSON object.
 
-    First come the options that differ between rows, null if a row has no such option. `seeds` runs
+    First come the options that differ between rows, by their names on screen such as `MLP width`,
+    null if a row has no such option. `seeds` runs
     were tried and `finished` of them have results; `unfinished` says why the others have none.
     `test_accuracy`, `test_nll`, `learned` and, if any row has them, `exact_match` and
     `mean_test_nll`, over all positions in the loss, have the `mean` over seeds and its interval

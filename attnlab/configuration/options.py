@@ -111,7 +111,10 @@ class Option:
 
 
 def option(default: Any, help: str, **rest: Any) -> Any:
-    """Return a dataclass field that is an option; `rest` are the other fields of `Option`."""
+    """Return a dataclass field that is an option; `rest` are the other fields of `Option`.
+
+    Among them are `low` and `high`, the bounds of a number, and `choices`, the values of a text.
+    """
     metadata = {"option": Option(help=help, **rest)}
     return dataclasses.field(default=default, metadata=metadata)
 

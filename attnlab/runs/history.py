@@ -71,7 +71,7 @@ MOST_NUMBERS = 4_000_000
 class History:
     """A run so far. Frozen: `with_losses` and similar methods return a new one.
 
-    `losses` are the batch means of -log p(final day), in nats, one per step, before its update;
+    `losses` are the training losses of the batches, in nats, one per step, before its update;
     entry i belongs to the weights after i steps. `changes` are the changes of its settings.
     `versions` made its last steps; None means those of this process. Raises an error for more than
     `MOST_TESTS`, `MOST_CHECKPOINTS` or `MOST_CHANGES`.

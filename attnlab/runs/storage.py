@@ -164,7 +164,7 @@ def _errors_described() -> Iterator[None]:
         raise RunFileError(
             f"This run file needs the {error.name} {quoted(error.value)}, which is not registered "
             "here.",
-            "Put `@attnlab.register` above its class, or choose another file.",
+            "Import the module that registers it (`@attnlab.register`), or choose another file.",
         ) from error
     except OptionError as error:
         raise RunFileError(f"The experiment in this run file is not valid. {error}") from error

@@ -74,8 +74,8 @@ def test_a_generator_of_ones_own_needs_no_registration_in_a_script():
         from_json(to_json(experiment))
     with pytest.raises(
         RunFileError,
-        match=r"needs the generator 'mine', which is not registered here\. Put "
-        r"`@attnlab\.register` above its class, or choose another file\.$",
+        match=r"needs the generator 'mine', which is not registered here\. "
+        r"Import the module that registers it \(`@attnlab\.register`\), or choose another file\.$",
     ):
         from_bytes(to_bytes(Run(experiment, last.state, empty_history())))
     with pytest.raises(OptionError, match=r"`generator` is .*: not a choice\."):
