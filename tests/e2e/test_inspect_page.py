@@ -173,9 +173,9 @@ def test_cells_days_and_earlier_steps_are_inspected(inspected):
     expect(day).to_have_text(shown)
     # An earlier step is inspected.
     error = _part(page, "surprise")
+    # That of the original sequence again.
+    expect(error).to_have_text(prediction)
     now, words = error.inner_text(), _words(page, "chart_calibration")
-    # A key that comes while the page is drawn again may be lost.
-    inspected.settle()
     inspected.rewind("Home")
     expect(_part(page, "run_status")).to_contain_text("showing step 000")
     expect(_chart(page, "chart_calibration")).not_to_have_attribute("aria-label", words)
