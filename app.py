@@ -42,8 +42,8 @@ else:
         prepare_server()
         # The first page needs it. Imported earlier, it would warn that the server does not run yet.
         importlib.import_module("attnlab.ui.shell")
-        # Later than the first picture, which comes with attnlab.
-        warming = threading.Timer(3.0, warm_up)
+        # Later than the first picture, which comes with attnlab, on any page.
+        warming = threading.Timer(6.0, warm_up)
         warming.daemon = True
         warming.start()
         yield

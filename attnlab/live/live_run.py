@@ -285,10 +285,11 @@ class LiveRun:
                 progress.message = "generating data (1 of 3)"
             setup = setup or prepare(experiment)
             state = state or setup.state
-            # The training program, the largest, while the initial weights are evaluated.
-            pool = ThreadPoolExecutor(1, thread_name_prefix="attnlab-compile")
-            compiling = pool.submit(compile_steps, experiment)
-            pool.shutdown(wait=False)
+            if progress.step < experiment.training.steps:
+                # The training program, the largest, while the initial weights are evaluated.
+                pool = ThreadPoolExecutor(1, thread_name_prefix="attnlab-compile")
+                compiling = pool.submit(compile_steps, experiment)
+                pool.shutdown(wait=False)
             with self._of(job):
                 weights = "saved" if progress.step else "initial"
                 progress.message = f"testing the {weights} weights (2 of 3)"
