@@ -3,12 +3,15 @@
 from attnlab.attention import attend as attend
 from attnlab.comparisons.grid import Grid as Grid
 from attnlab.comparisons.grid import study_of as study_of
+from attnlab.comparisons.intervals import Interval as Interval
 from attnlab.comparisons.many import run_all as run_all
+from attnlab.comparisons.paired import Comparison as Comparison
 from attnlab.comparisons.paired import compare_paired as compare_paired
 from attnlab.comparisons.processes import Processes as Processes
 from attnlab.comparisons.processes import WorkersError as WorkersError
 from attnlab.comparisons.records import to_csv as to_csv
 from attnlab.comparisons.records import to_records as to_records
+from attnlab.comparisons.summary import Row as Row
 from attnlab.comparisons.summary import summarise as summarise
 from attnlab.configuration.options import OptionError as OptionError
 from attnlab.configuration.options import option as option
