@@ -36,6 +36,7 @@ from attnlab.generators import InContextMarkov as InContextMarkov
 from attnlab.generators import Induction as Induction
 from attnlab.generators import LeakyRandomRandomXor as LeakyRandomRandomXor
 from attnlab.generators import Markov as Markov
+from attnlab.generators import Maximum as Maximum
 from attnlab.generators import Mess3 as Mess3
 from attnlab.generators import ModularAddition as ModularAddition
 from attnlab.generators import NDays as NDays

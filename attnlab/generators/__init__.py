@@ -36,6 +36,7 @@ from attnlab.generators.letters import Shift as Shift
 from attnlab.generators.letters import Sort as Sort
 from attnlab.generators.letters import Translate as Translate
 from attnlab.generators.markov import Markov as Markov
+from attnlab.generators.maximum import Maximum as Maximum
 from attnlab.generators.modular_addition import ModularAddition as ModularAddition
 from attnlab.generators.named_chains import NAMED
 from attnlab.generators.named_chains import Even as Even
@@ -69,6 +70,7 @@ GENERATORS = Registry(
         *CHAINS.values(),
         *IN_CONTEXT.values(),
         ModularAddition,
+        Maximum,
         Custom,
         OwnSequences,
     )

@@ -29,6 +29,7 @@ from attnlab.inspection.belief_probes import (
     probe_all_sites,
     probe_sites,
 )
+from attnlab.inspection.dispersion import DISPERSION
 from attnlab.inspection.essential_parts import (
     has_essential_parts,
     with_mean_mlp,
@@ -428,6 +429,7 @@ MEASURES: Registry = Registry(
             **_TABLES,
         ),
         *MECHANISMS,
+        *DISPERSION,
     ),
     parts=(OWN_MEASURES,),
 )

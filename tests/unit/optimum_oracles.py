@@ -115,6 +115,24 @@ def equations_joint(p, length):
     return joint
 
 
+def maximum_joint(values, labels, items, length):
+    """All lists of items with one largest value, a question, and its label, then questions."""
+    ask = values * labels
+    lists, joint = (
+        itertools.product(range(ask), repeat=items),
+        np.zeros((ask + 1 + labels,) * length),
+    )
+    for drawn in lists:
+        numbers = [token // labels for token in drawn]
+        best = max(numbers)
+        if best > 0 and numbers.count(best) == 1:
+            tokens = [*drawn, ask, ask + 1 + drawn[numbers.index(best)] % labels]
+            tokens += [ask] * (length - len(tokens))
+            chance = 1 / ((values - 1) * items * float(best) ** (items - 1) * labels**items)
+            joint[tuple(tokens[:length])] += chance
+    return joint
+
+
 def stream_joint(rule, days):
     """The window before day 1 is hidden, and summed over."""
     memory = rule.ndim - 1

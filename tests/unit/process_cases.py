@@ -21,6 +21,7 @@ from attnlab.generators import (
     Induction,
     LeakyRandomRandomXor,
     Markov,
+    Maximum,
     Mess3,
     ModularAddition,
     NDays,
@@ -230,6 +231,9 @@ CASES = {
         ((1.0, 0.0, 0.0), (0.0, 0.6, 0.4), (0.3, 0.0, 0.7)),
     ),
     "modular-addition": Case(ModularAddition(p=3), functools.partial(oracles.equations_joint, 3)),
+    "maximum": Case(
+        Maximum(values=3, labels=2).at_length(4), functools.partial(oracles.maximum_joint, 3, 2, 3)
+    ),
     "custom": custom(1, ((0.1, 0.8, 0.1), (0.1, 0.1, 0.8), (0.8, 0.1, 0.1))),
     "custom-cycle": custom(1, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0))),
     "custom-pairs": custom(2, PAIRS),
