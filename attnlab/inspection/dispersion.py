@@ -59,7 +59,7 @@ def read_maximum(
     sequences = sample(process, key=key, size=_SEQUENCES, length=length + 1)
     factor = np.log(length) / np.log(experiment.length) if by_length else 1.0
     head = dataclasses.replace(cast(Attention, model), length=length)
-    weights, logits = _read(head, sequences[:, :-1], factor)
+    weights, logits = _read(head, sequences[:, :-1], jnp.float32(factor))
     is_largest = jax.vmap(process.true_sources)(sequences[:, :-1])[:, -1]
     is_right = logits.argmax(axis=1) == sequences[:, -1]
     return Reading(*(np.asarray(part) for part in (weights, is_largest, is_right)))
@@ -67,7 +67,7 @@ def read_maximum(
 
 @eqx.filter_jit
 def _read(
-    head: Attention, sequences: Int[Array, "sequences length"], factor: float
+    head: Attention, sequences: Int[Array, "sequences length"], factor: Float[Array, ""]
 ) -> tuple[Float[Array, "sequences length"], Float[Array, "sequences vocab"]]:
     def one(tokens):
         last = jnp.array([tokens.size - 1])
@@ -90,7 +90,7 @@ def weight_bound(model: AbstractModel, experiment: Experiment, length: int) -> f
     # Every item once, and the question, which is the token after them.
     tokens = jnp.arange(process.values * process.labels + 1)
     head = dataclasses.replace(cast(Attention, model), length=tokens.size)
-    ((weights,), _) = _read(head, tokens[None], 1.0)
+    ((weights,), _) = _read(head, tokens[None], jnp.float32(1))
     least, *_, most = np.sort(np.asarray(weights, np.float64))
     return float(most / (most + (length - 1) * least))
 

@@ -35,6 +35,7 @@ from attnlab.inspection.essential_parts import (
     with_mean_mlp,
     with_mean_patterns,
 )
+from attnlab.inspection.factors import FACTORS
 from attnlab.inspection.head_scores import head_scores
 from attnlab.inspection.lengths import check_length, loss_at_length
 from attnlab.inspection.mechanisms import MECHANISMS
@@ -430,6 +431,7 @@ MEASURES: Registry = Registry(
         ),
         *MECHANISMS,
         *DISPERSION,
+        *FACTORS,
     ),
     parts=(OWN_MEASURES,),
 )

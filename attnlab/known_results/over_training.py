@@ -11,7 +11,7 @@ from attnlab.inspection.fourier import fourier_circle, fourier_power
 from attnlab.inspection.mechanisms import number_embeddings
 from attnlab.runs.run_summary import RunSummary
 
-_SOLVED, _HALF = 0.95, 0.5
+_SOLVED, _HALF, _LATER = 0.95, 0.5, 500
 
 
 def delay_of_test_accuracy(result: RunSummary) -> float:
@@ -42,6 +42,12 @@ def steps_nearest_to_unigram(result: RunSummary) -> float:
     """Return the steps during which the in-context unigram is the nearest reference."""
     nearest = _series(result, "is_nearest_to_unigram")
     return _steps(nearest, nearest.values())
+
+
+def rise_of_dimension(result: RunSummary) -> float:
+    """Return the dimension of the activations at the end minus that at step 500."""
+    found = _series(result, "dimension")
+    return found[result.steps] - found[_LATER]
 
 
 def _series(result: RunSummary, name: str) -> dict[int, float]:
@@ -78,6 +84,12 @@ NUMBERS = MappingProxyType(
             steps_nearest_to_unigram,
             ("is_nearest_to_unigram",),
             (0.0, 2_000.0),
+        ),
+        "rise_of_dimension": Number(
+            "rise of the dimension",
+            rise_of_dimension,
+            ("dimension",),
+            (-math.inf, math.inf),
         ),
     }
 )

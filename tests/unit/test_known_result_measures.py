@@ -4,12 +4,14 @@ import dataclasses
 
 import equinox as eqx
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.generators import AbstractGenerator
+from attnlab.configuration.numerics import key_of
+from attnlab.generators import AbstractGenerator, sample
 from attnlab.generators.base import predictions_from
-from attnlab.inspection import measure_of, mechanisms
+from attnlab.inspection import dispersion, measure_of, mechanisms
 from attnlab.inspection.measures import prefix_match
 from attnlab.inspection.mechanisms import accuracy_on_longer_words, expected_excess, parents_found
 from attnlab.known_results import KNOWN_RESULTS
@@ -98,3 +100,50 @@ def test_exact_verdicts_on_longer_words_are_all_right(predicts, monkeypatch):
     found = accuracy_on_longer_words(model, setup)
     # Without predictions, it never says yes, which half of the words need.
     assert found == 1 if predicts else 0.4 < found < 0.6
+
+
+def planted_head(setup, gap, gain=10.0):
+    """A head whose score rises by a gap with each value, and that copies the label."""
+    process, head = setup.experiment.generator, setup.state.model
+    tokens = process.vocabulary.size
+    items = np.arange(process.values * process.labels)
+    keys = np.zeros((tokens, 16), np.float32)
+    keys[items, 0], keys[len(items), 0] = gap * 4 * (items // process.labels), -gap * 4
+    values = np.zeros((tokens, tokens), np.float32)
+    values[items, len(items) + 1 + items % process.labels] = gain
+    constant = np.zeros(16, np.float32)
+    constant[0] = 1
+    query, key = (eqx.tree_at(lambda part: part.weight, each, jnp.zeros((tokens, 16)))
+                  for each in (head.query, head.key))  # fmt: skip
+    return dataclasses.replace(
+        head,
+        query=eqx.tree_at(lambda part: part.bias, query, jnp.array(constant)),
+        key=eqx.tree_at(lambda part: part.weight, key, jnp.array(keys)),
+        value=eqx.tree_at(lambda part: part.weight, head.value, jnp.array(values)),
+    )
+
+
+@pytest.mark.slow
+def test_the_weight_of_the_largest_of_planted_scores_is_that_of_a_sum():
+    setup, length = prepared("softmax-disperses", "one head"), 257
+    gap = 2.0
+    head = planted_head(setup, gap)
+    found = dispersion.read_maximum(head, setup.experiment, 16)
+    process = setup.experiment.generator.at_length(length)
+    key = jr.fold_in(key_of(setup.experiment.seed), 12)
+    tokens = np.asarray(sample(process, key=key, size=500, length=length + 1))
+    scores = gap * np.where(tokens[:, :-1] == 32, -1, tokens[:, :-1] // 4)
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert found.weights == pytest.approx(weights, abs=1e-5)
+    assert dispersion.weight_of_largest(head, setup, 16).value == pytest.approx(
+        weights.max(axis=1).mean(), abs=1e-5
+    )
+    sharper = weights ** (np.log(257) / np.log(17))
+    sharper /= sharper.sum(axis=1, keepdims=True)
+    assert dispersion.weight_of_largest(head, setup, 16, by_length=True).value == pytest.approx(
+        sharper.max(axis=1).mean(), abs=1e-5
+    )
+    # The scores of value 7 and of the question differ by 8 gaps.
+    bound = np.exp(8 * gap) / (256 + np.exp(8 * gap))
+    assert dispersion.weight_bound(head, setup.experiment, 257) == pytest.approx(bound, rel=1e-4)
+    assert dispersion.weight_above_bound(head, setup) < 0
