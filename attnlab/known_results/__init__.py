@@ -23,7 +23,7 @@ from attnlab.known_results.entry import verdict_on as verdict_on
 from attnlab.known_results.over_training import NUMBERS, PLOTS
 from attnlab.runs.run_summary import FIGURES
 
-_FIRST_SEED = 10
+_SEEDS, _FIRST_SEED = 5, 10
 # Results of every test.
 _TESTED = (*FIGURES, "excess")
 
@@ -42,6 +42,7 @@ def _known_result(name: str, record: dict[str, Any]) -> KnownResult:
     )
     study = Study(
         found,
+        seeds=record.pop("seeds", _SEEDS),
         first_seed=record.pop("first_seed", _FIRST_SEED),
         metrics=_metrics(name, checks),
         checkpoints=_checkpoints(record, present(found[0].experiment).training.steps),

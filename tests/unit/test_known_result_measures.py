@@ -1,6 +1,7 @@
 """The measures of known results on models whose attention and predictions are planted."""
 
 import dataclasses
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,9 +10,9 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.numerics import key_of
-from attnlab.generators import AbstractGenerator, sample
+from attnlab.generators import AbstractGenerator, beliefs, sample
 from attnlab.generators.base import predictions_from
-from attnlab.inspection import dispersion, measure_of, mechanisms
+from attnlab.inspection import activations, dispersion, factors, measure_of, mechanisms
 from attnlab.inspection.measures import prefix_match
 from attnlab.inspection.mechanisms import accuracy_on_longer_words, expected_excess, parents_found
 from attnlab.known_results import KNOWN_RESULTS
@@ -132,7 +133,7 @@ def test_the_weight_of_the_largest_of_planted_scores_is_that_of_a_sum():
     process = setup.experiment.generator.at_length(length)
     key = jr.fold_in(key_of(setup.experiment.seed), 12)
     tokens = np.asarray(sample(process, key=key, size=500, length=length + 1))
-    scores = gap * np.where(tokens[:, :-1] == 32, -1, tokens[:, :-1] // 4)
+    scores = gap * np.where(tokens[:, :-1] == 16, -1, tokens[:, :-1] // 4)
     weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     assert found.weights == pytest.approx(weights, abs=1e-5)
     assert dispersion.weight_of_largest(head, setup, 16).value == pytest.approx(
@@ -143,7 +144,40 @@ def test_the_weight_of_the_largest_of_planted_scores_is_that_of_a_sum():
     assert dispersion.weight_of_largest(head, setup, 16, by_length=True).value == pytest.approx(
         sharper.max(axis=1).mean(), abs=1e-5
     )
-    # The scores of value 7 and of the question differ by 8 gaps.
-    bound = np.exp(8 * gap) / (256 + np.exp(8 * gap))
+    # The scores of value 3 and of the question differ by 4 gaps.
+    bound = np.exp(4 * gap) / (256 + np.exp(4 * gap))
     assert dispersion.weight_bound(head, setup.experiment, 257) == pytest.approx(bound, rel=1e-4)
     assert dispersion.weight_above_bound(head, setup) < 0
+
+
+class Mixed(AbstractModel):
+    """Its only site has the exact beliefs of both factors, in given directions."""
+
+    process: AbstractGenerator = eqx.field(static=True)
+    directions: np.ndarray
+    vocab: int = eqx.field(static=True, default=9)
+    sites: ClassVar[tuple[str, ...]] = ("mixed",)
+
+    def read(self, one_hot, queries, *, edits=(), capture=()):
+        joint = jnp.exp(beliefs(self.process, one_hot.argmax(axis=1)))[1:].reshape(-1, 3, 3)
+        # The joint belief is a table of the states of both factors.
+        both = jnp.concatenate([joint.sum(axis=2)[:, :2], joint.sum(axis=1)[:, :2]], axis=1)
+        rows = (both @ self.directions)[queries]
+        return jnp.zeros((len(queries), self.vocab)), Trace(residual={"mixed": rows})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cosine", [0.0, 0.6])
+def test_planted_beliefs_of_two_factors_have_their_dimension_and_angle(cosine):
+    setup = prepared("factored", "two mess3")
+    process = setup.experiment.generator
+    directions = np.eye(4, 8)
+    directions[2] = [cosine, 0, np.sqrt(1 - cosine**2), 0, 0, 0, 0, 0]
+    model = Mixed(process, jnp.asarray(directions, jnp.float32))
+    assert factors.dimension(model, setup) == 4
+    rows = activations(model, np.asarray(setup.test)[:, :-1])["mixed"].reshape(-1, 8)
+    spread = np.cov(rows.T)
+    ratio = np.trace(spread) ** 2 / np.trace(spread @ spread)
+    assert factors.participation_ratio(model, setup) == pytest.approx(ratio, rel=1e-4)
+    assert factors.lowest_factor_r2(model, setup) == pytest.approx(1, abs=1e-4)
+    assert factors.factor_cosine(model, setup) == pytest.approx(cosine, abs=1e-4)
