@@ -133,7 +133,7 @@ def test_a_measure_of_ones_own_file_is_in_every_command(own, capsys, monkeypatch
     monkeypatch.setenv("ATTNLAB_LIBRARY", "off")
     module = ("--module", str(own))
     assert main(("measure", "--list", *module)) == 0
-    (line,) = [each for each in capsys.readouterr().out.splitlines() if "largest_" in each]
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "largest_weight" in each]
     assert (
         line == "largest_weight  largest weight (weight): the largest absolute value of a weight."
     )
