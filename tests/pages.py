@@ -3,8 +3,12 @@
 from pathlib import Path
 
 _FOLDER = Path(__file__).resolve().parents[1] / "pages"
-# Its file keeps the address that people have.
-_RENAMED = {"words": "Glossary", "generators": "Processes"}
+# Files keep the addresses that people have, or have shorter names.
+_RENAMED = {
+    "words": "Glossary",
+    "generators": "Processes",
+    "which_explanation": "Which explanation is right?",
+}
 
 # Former addresses, with the title of the page that each opens.
 _FORMER = {

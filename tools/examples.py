@@ -22,6 +22,7 @@ from attnlab.comparisons.grid import study_of
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.questions import COMPARISONS, FIRST_COMPARISON
 from attnlab.comparisons.summary import references_of
+from attnlab.configuration.options import present
 from attnlab.lessons import examples
 from attnlab.lessons.costs import (
     FORWARD,
@@ -31,18 +32,21 @@ from attnlab.lessons.costs import (
     measure_attention,
     measure_generation,
 )
+from attnlab.lessons.explanations import SHOWN, as_record, explanation_study, ranked
 from attnlab.lessons.sweep import run_sweep, usual_sweep
 from attnlab.runs.history import Curve, empty_history
 from attnlab.runs.library.summary import record_of
 from attnlab.runs.run import Run
 from attnlab.runs.storage import save_run
-from attnlab.training.experiment import Experiment, to_json
+from attnlab.training.experiment import Experiment, prepare, to_json
 from attnlab.training.loop import Progress, run
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from tools.studies import made
 
 _FILE = Path(examples.__file__).with_name(examples.FILE)
 _D_ATTN, _LONGEST, _GENERATED = 32, 4_096, 512
+# Sequences that the page on explanations offers.
+_RANKED = 12
 
 
 def main(names: Iterable[str]) -> None:
@@ -126,6 +130,17 @@ def _sweep() -> dict[str, Any]:
     return {"experiment": _record(sweep.experiment), **sizes, "tracks": last.tracks}
 
 
+def _explanations() -> dict[str, Any]:
+    runs = {(each.generator.name, each.model.name): each for each in explanation_study().runs}
+    chosen = [dataclasses.replace(runs[name, "transformer"], seed=0) for name in SHOWN]
+    found = []
+    for result in run_all(chosen):
+        each, experiment = present(result.run), result.experiment
+        rankings = ranked(each.state.model, prepare(experiment))
+        found.append(as_record(rankings, _RANKED, _record(experiment)))
+    return {"ranked": found}
+
+
 def _record(experiment: Experiment) -> dict[str, Any]:
     return json.loads(to_json(experiment))
 
@@ -157,6 +172,7 @@ MAKERS: Mapping[str, Callable[[], dict[str, Any]]] = MappingProxyType(
         "attention_cost": _attention_cost,
         "generation_cost": _generation_cost,
         "sweep": _sweep,
+        "explanations": _explanations,
     }
 )
 

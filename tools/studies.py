@@ -1,10 +1,10 @@
 """Make the results that come with the program: `python -m tools.studies [NAME …] [--workers N]`.
 
 Writes a file for every named study, or for all, to `attnlab/comparisons/results/`: the known
-results, of which the blog post has three parts, and the lesson on the bottleneck. Without workers
-all runs are trained one after another, as on the page, and the minutes are processor time, so that
-other programs do not count. Runs that are in the library are not trained again, so it can be
-interrupted and resumed; `ATTNLAB_LIBRARY` names the folder.
+results, of which the blog post has three parts, and the lessons on the bottleneck and on
+explanations. Without workers all runs are trained one after another, as on the page, and the
+minutes are processor time, so that other programs do not count. Runs that are in the library are
+not trained again, so it can be interrupted and resumed; `ATTNLAB_LIBRARY` names the folder.
 """
 
 import argparse
@@ -31,6 +31,7 @@ from attnlab.known_results import KNOWN_RESULTS, KnownResult
 from attnlab.known_results.blog_post import BLOG_POST, PARTS
 from attnlab.known_results.over_training import PLOTS
 from attnlab.lessons.bottleneck import bottleneck_study
+from attnlab.lessons.explanations import explanation_study
 from attnlab.runs.library import Library, library_folder
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment, to_json
@@ -42,8 +43,8 @@ _DIGITS = 6
 def all_studies() -> dict[str, tuple[Study, ...]]:
     """Return the studies of every file."""
     known = {name: (result.study,) for name, result in KNOWN_RESULTS.items()}
-    lesson = bottleneck_study()
-    return {**known, BLOG_POST.name: tuple(PARTS.values()), lesson.name: (lesson,)}
+    lessons = {each.name: (each,) for each in (bottleneck_study(), explanation_study())}
+    return {**known, BLOG_POST.name: tuple(PARTS.values()), **lessons}
 
 
 def main(names: Sequence[str], workers: int | None) -> None:
@@ -129,6 +130,8 @@ def _record(experiment: Experiment, runs: Iterable[RunSummary]) -> dict[str, Any
         "numbers": {
             name: [round(numbers[name], _DIGITS) for numbers in each]
             for name in (each[0] if each else ())
+            # A measure may be undefined for some seeds.
+            if all(name in numbers for numbers in each)
         },
         **({"unfinished": unfinished} if unfinished else {}),
     }

@@ -41,6 +41,7 @@ from attnlab.inspection.lengths import check_length, loss_at_length
 from attnlab.inspection.mechanisms import MECHANISMS
 from attnlab.inspection.predictions import check_predicts_all, probs_by_query
 from attnlab.inspection.probes import Score, activations
+from attnlab.inspection.referee import EXPLAINS, explains_named
 from attnlab.inspection.targets import check_targets
 from attnlab.models import AbstractModel, TransformerOptions
 from attnlab.models.sites import site_title
@@ -432,6 +433,7 @@ MEASURES: Registry = Registry(
         *MECHANISMS,
         *DISPERSION,
         *FACTORS,
+        *EXPLAINS,
     ),
     parts=(OWN_MEASURES,),
 )
@@ -443,12 +445,15 @@ def measure_of(name: str) -> Measure | None:
     """Return a measure by its name, or None if there is none of that name.
 
     The names are those of `MEASURES`, and `belief_r2:SITE` and `untrained_belief_r2:SITE` for the
-    R² at another site than the last one. That is not defined for a model without the site.
+    R² at another site than the last one. That is not defined for a model without the site. Measures
+    `explains_METHOD` have the further forms `explains_METHOD:PART`, with a part of `referee.PARTS`.
 
     >>> measure_of("belief_r2:mlp.0").label
     'R² of the belief, MLP 1'
     """
     base, _, site = name.partition(":")
+    if (of_method := explains_named(name)) is not None:
+        return of_method
     # A name may come from a link, and its site is shown as Markdown.
     if base not in _OF_SITES or not re.fullmatch(r"[a-z_]+(\.[a-z_]+)?(\.\d+)?", site):
         return MEASURES.get(name)
@@ -469,7 +474,8 @@ def measures_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
         if _can_probe(experiment):
             sites |= dict.fromkeys(abstract_state(experiment).model.sites)
     names = [name for name, measure in MEASURES.items() if any(map(measure.applies, known))]
-    return (*names, *(f"{base}:{site}" for base in _OF_SITES for site in sites))
+    of_process = [f"{name}:process" for name in names if name.startswith("explains_")]
+    return (*names, *(f"{base}:{site}" for base in _OF_SITES for site in sites), *of_process)
 
 
 def measure_label(name: str) -> str:

@@ -17,6 +17,7 @@ from attnlab.comparisons.shipped import Made
 from attnlab.comparisons.summary import References
 from attnlab.configuration.options import AttnlabError
 from attnlab.lessons.costs import Cost, CostProgress
+from attnlab.lessons.explanations import SHOWN, Ranked, from_record
 from attnlab.lessons.sweep import Sweep, SweepProgress, Track
 from attnlab.optimum import Best
 from attnlab.runs.library.summary import summary_in
@@ -109,6 +110,10 @@ def _sweep(record: Mapping[str, Any]) -> tuple[Sweep, SweepProgress]:
     return Sweep(from_json_record(record["experiment"]), *sizes), SweepProgress(1.0, "", tracks)
 
 
+def _explanations(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[Ranked, ...]]:
+    return SHOWN, tuple(map(from_record, record["ranked"]))
+
+
 def _with_arrays(kind: Any, values: list[Any]) -> Any:
     return kind(*(np.array(each) if isinstance(each, list) else each for each in values))
 
@@ -119,4 +124,5 @@ _READERS = {
     "attention_cost": _attention_cost,
     "generation_cost": _generation_cost,
     "sweep": _sweep,
+    "explanations": _explanations,
 }

@@ -95,8 +95,14 @@ def informative_positions(true: Dependence) -> Bool[np.ndarray, " position"]:
     token that others nearly determine, although hiding it costs little. There may be no such
     position.
     """
-    moves = true.replacement[-1]
-    return moves > max(_LEAST_MOVE, _LEAST_SHARE * moves.max())
+    return is_informative(true.replacement[-1])
+
+
+def is_informative(
+    moves: Float[np.ndarray, "*many position"],
+) -> Bool[np.ndarray, "*many position"]:
+    """Return which positions change a prediction enough to count, given their effects."""
+    return moves > np.maximum(_LEAST_MOVE, _LEAST_SHARE * moves.max(axis=-1, keepdims=True))
 
 
 def informative_of(generator: AbstractGenerator, length: int) -> Bool[np.ndarray, " position"]:
@@ -125,28 +131,47 @@ def influence(
     possible. If the predictor returns fewer queries than tokens, they are the last ones. With a
     single sequence the standard error is NaN.
     """
+    count = len(sequences)
+
+    def weigh(key: int, changed: Int[np.ndarray, "some length"]) -> np.ndarray:
+        share = np.repeat(marginals[key], count)[:, None]
+        return share if possible is None else share * possible(changed)
+
+    effects = effects_of_replacing(predict, sequences, marginals.shape[1], weigh)
+    mean = effects.mean(axis=0)
+    if len(sequences) == 1:
+        return mean, np.full_like(mean, np.nan)
+    return mean, effects.std(axis=0, ddof=1) / np.sqrt(len(sequences))
+
+
+@fixed_numerics()
+def effects_of_replacing(
+    predict: Predictor,
+    sequences: Int[np.ndarray, "sequences length"],
+    vocab: int,
+    weigh: Callable[[int, Int[np.ndarray, "some length"]], Float[np.ndarray, "some positions"]],
+) -> Float[np.ndarray, "sequences query key"]:
+    """Return the expected total variation of predictions after each token is replaced.
+
+    `weigh` takes a position and sequences with each token of the vocabulary there, those with
+    token 0 first. It returns the weight of each, alone or by query; only ratios of the weights of
+    one sequence count. Without a possible replacement the effect is 0.
+    """
     before = predict(sequences)
     queries = before.shape[1]
-    effects = np.zeros((*before.shape[:2], len(marginals)))
+    effects = np.zeros((*before.shape[:2], sequences.shape[1]))
     drawn = np.zeros_like(effects)
-    vocab = marginals.shape[1]
-    for key, distribution in enumerate(marginals):
+    for key in range(sequences.shape[1]):
         # Try every token at the key, including impossible ones, so that calls have one shape.
         changed = np.tile(sequences, (vocab, 1))
         changed[:, key] = np.repeat(np.arange(vocab), len(sequences))
-        share = np.repeat(distribution, len(sequences))[:, None] * np.ones(queries)
-        if possible is not None:
-            share *= possible(changed)[:, -queries:]
+        share = weigh(key, changed)[:, -queries:] * np.ones(queries)
         moved = _total_variation(predict(changed), np.tile(before, (vocab, 1, 1)))
         by_token = vocab, *before.shape[:2]
         # A predictor may have no prediction for a token that never occurs there.
         effects[:, :, key] = (share * np.nan_to_num(moved)).reshape(by_token).sum(axis=0)
         drawn[:, :, key] = share.reshape(by_token).sum(axis=0)
-    effects /= np.where(drawn > 0, drawn, 1)
-    mean = effects.mean(axis=0)
-    if len(sequences) == 1:
-        return mean, np.full_like(mean, np.nan)
-    return mean, effects.std(axis=0, ddof=1) / np.sqrt(len(sequences))
+    return effects / np.where(drawn > 0, drawn, 1)
 
 
 @fixed_numerics()

@@ -167,6 +167,7 @@ GROUPS = MappingProxyType(
             ("softmax_scaling.py", "Softmax scaling", "tune"),
             ("kernel_regression.py", "Kernel regression", "show_chart"),
             ("the_bottleneck.py", "The bottleneck", "filter_alt"),
+            ("which_explanation.py", "Which explanation is right?", "balance"),
             ("what_attention_costs.py", "What attention costs", "timer"),
             ("words.py", "Glossary", "menu_book"),
         ),
