@@ -6,6 +6,7 @@ an axis between. It returns None for a family that it does not apply to.
 """
 
 import dataclasses
+import zlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -24,8 +25,8 @@ from attnlab.models.transformer import Transformer
 from attnlab.optimum.dependence import effects_of_replacing
 from attnlab.training.experiment import Experiment
 
-# Points of the path of integrated gradients, and the seed of the random ranking.
-_NODES, _SEED = 32, 0
+# Points of the path of integrated gradients.
+_NODES = 32
 Scores = Float[np.ndarray, "sequences *rankings length"]
 
 
@@ -152,7 +153,9 @@ def linear_probe(explained: Explained) -> Scores | None:
 
 def random(explained: Explained) -> Scores:
     """Return random numbers, the control of all methods."""
-    return np.random.default_rng(_SEED).uniform(size=explained.tokens.shape)
+    # Others for each run, and the same whenever that is measured.
+    seed = explained.experiment.seed, zlib.crc32(explained.tokens.tobytes())
+    return np.random.default_rng(seed).uniform(size=explained.tokens.shape)
 
 
 @dataclasses.dataclass(frozen=True)

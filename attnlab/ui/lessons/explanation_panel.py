@@ -147,8 +147,8 @@ def draw_league() -> None:
     with st.container(key="explanation_table"):
         st.dataframe(pd.DataFrame(table).set_index("method"), height="content")
     st.caption(
-        "Means over processes; brackets hold 95 % intervals over seeds. Rank correlation is 0 and "
-        "the area under the curve 0.5 for a random ranking.",
+        "Means over processes, with the 95 % interval over seeds in parentheses. Rank "
+        "correlation is 0 and the area under the curve 0.5 for a random ranking.",
         help="The resampling patch is close to the truth by definition: it only ignores the other "
         "tokens. The last column reads the method off the untrained weights, and compares it with "
         "what the trained model depends on. Methods that need attention are means without `gru`. "
