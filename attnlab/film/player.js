@@ -68,9 +68,10 @@ function createFilm(root, report = () => {}) {
         if (!film.likely.length) return []
         const head = add(chances, "tr")
         for (const word of ["next", "model", film.truthName ?? "truth"]) add(head, "th", { scope: "col" }, word)
-        return film.likely.map((symbol, token) => {
-            const row = add(chances, "tr")
-            add(row, "td", {}, symbol)
+        // A frame whose model finds others likely names its own.
+        const most = Math.max(...[film, ...film.frames].map(each => each.likely?.length ?? 0))
+        return Array.from({ length: most }, (_, place) => {
+            const row = add(chances, "tr"), name = add(row, "td")
             const cells = ["model", "truth"].map(kind => {
                 const cell = add(row, "td")
                 return { bar: add(cell, "span", { class: kind }), number: add(cell, "b") }
@@ -79,8 +80,14 @@ function createFilm(root, report = () => {}) {
                 cell.bar.style.width = `${60 * share}px`
                 cell.number.textContent = percent(share)
             }
-            show(cells[1], film.truth[token])
-            return frame => show(cells[0], frame.probs[token])
+            return frame => {
+                const { likely, truth } = frame.likely ? frame : film
+                row.style.visibility = place < likely.length ? "visible" : "hidden"
+                if (place >= likely.length) return
+                name.textContent = likely[place]
+                show(cells[0], frame.probs[place])
+                show(cells[1], truth[place])
+            }
         })
     }
 

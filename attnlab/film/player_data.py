@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attnlab.configuration.number_text import show_estimate
+from attnlab.configuration.options import present
 from attnlab.film.frames import Film, Frame, HeadMap, Scene
 from attnlab.film.sequence import likely_tokens
 from attnlab.film.subject import Subject
@@ -25,6 +26,8 @@ from attnlab.training.shares import HOPELESS, learned_share
 
 # The most tokens whose probabilities are shown.
 _MOST_LIKELY = 5
+# A smaller probability is shown as < 1 %.
+_SHOWN = 0.005
 # A byte that is no percent.
 _NO_CELL = 255
 # Known losses in the words of the scale of what was learned.
@@ -113,9 +116,13 @@ def frame_data(
     scene: Scene, frame: Frame, test: Evaluation | None, floor: Best | None
 ) -> dict[str, Any]:
     """Return a frame, with the results of its test and the share learned of what `floor` allows."""
-    return {
+    likely = _likely(scene, frame.probs)
+    rows: dict[str, Any] = {"probs": _rounded(frame.probs[likely])}
+    if likely != _likely(scene):
+        symbols, truth = scene.experiment.generator.vocabulary.symbols, present(scene.truth)
+        rows |= {"likely": [symbols[token] for token in likely], "truth": _rounded(truth[likely])}
+    return rows | {
         "step": frame.step,
-        "probs": _rounded(frame.probs[_likely(scene)]),
         "maps": [
             _packed(each, pattern) for each, pattern in zip(scene.maps, frame.patterns, strict=True)
         ],
@@ -183,13 +190,21 @@ def _share_of(baseline: Baseline, floor: Best, experiment: Experiment) -> float 
     return None if found is None else found.share
 
 
-def _likely(scene: Scene) -> list[int]:
-    """Return the tokens whose probabilities are shown; without the truth none."""
+def _likely(scene: Scene, probs: Float[np.ndarray, " vocab"] | None = None) -> list[int]:
+    """Return the tokens that are shown, which the truth or the model's `probs` make likely.
+
+    Without the truth there are none.
+    """
     if scene.truth is None:
         return []
-    found = likely_tokens(scene.truth, _MOST_LIKELY)
     # If all fit, they have the same order for every sequence.
-    return sorted(found) if scene.truth.size <= _MOST_LIKELY else found
+    if scene.truth.size <= _MOST_LIKELY:
+        return sorted(likely_tokens(scene.truth, _MOST_LIKELY))
+    if probs is None:
+        return likely_tokens(scene.truth, _MOST_LIKELY)
+    # The model of a diverged run has none.
+    either = np.fmax(scene.truth, probs)
+    return [token for token in likely_tokens(either, _MOST_LIKELY) if either[token] >= _SHOWN]
 
 
 def _caption(test: Evaluation) -> str:

@@ -204,6 +204,23 @@ def _trained(**of):
     return Run(experiment, state, history), setup
 
 
+def test_what_only_the_model_finds_likely_is_named_too():
+    film = film_of(_trained(process="modular-addition", length=3)[0])
+    (*_, last), truth = film.frames, film.scene.truth
+    rare, (often, *_) = int(truth.argmin()), np.argsort(-truth)
+    probs = np.full(truth.size, 0.001)
+    probs[rare] = 1 - probs.sum() + probs[rare]
+    data = data_of(film_page(film._replace(frames=(last._replace(probs=probs),)), Words()))
+    (frame,), symbols = data["frames"], film.scene.experiment.generator.vocabulary.symbols
+    assert symbols[rare] not in data["likely"]
+    listed = dict(
+        zip(frame["likely"], zip(frame["truth"], frame["probs"], strict=True), strict=True)
+    )
+    assert len(listed) <= 5
+    assert listed[symbols[rare]] == pytest.approx((truth[rare], probs[rare]), abs=1e-3)
+    assert listed[symbols[often]] == pytest.approx((truth[often], 0.001), abs=1e-3)
+
+
 def test_beliefs_of_two_states_are_drawn_by_position():
     run, _ = _trained(process="golden-mean", length=5)
     exact = _points(data_of(film_page(film_of(run), Words()))["subject"]["exact"])
