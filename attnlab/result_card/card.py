@@ -20,6 +20,8 @@ VERSION, MOST_BYTES = 1, 2_000_000
 RUN, COMPARISON, KNOWN = "run", "comparison", "known result"
 _FORMAT = "attnlab card"
 _TEXTS = ("kind", "sentence", "machine", "name", "figure", "link")
+# A mean differs from that of its seeds by rounding only.
+_ROUNDED = 1e-6
 _OF_ANOTHER = "Use the attnlab that wrote it, or make the card again."
 
 
@@ -131,7 +133,8 @@ def card_to_json(card: ResultCard) -> str:
 def card_from_json(text: str) -> ResultCard:
     """Return the card in a text.
 
-    A changed number is not found here but by `check_card`, which trains the runs again.
+    A number that contradicts those of its seeds is found here. Whether these are right is found by
+    `check_card`, which trains the runs again.
 
     Raises:
         CardError: If the text is no card, is cut off, has another version, settings or measures
@@ -247,4 +250,8 @@ def _check_setting(setting: CardSetting) -> None:
         for number in (*known, *measure.by_seed):
             _require(number is None or _finite(number) is not None)
         _require(len(measure.by_seed) == len(seeds) and known.count(None) in (0, 3))
-        _require(None in known or (known[0] >= 0 and known[1] <= known[2]))
+        _require(None in known or (known[0] >= 0 and known[1] <= measure.value <= known[2]))
+        found = [number for number in measure.by_seed if number is not None]
+        _require(len(found) > 0)
+        mean = math.fsum(found) / len(found)
+        _require(math.isclose(measure.value, mean, rel_tol=_ROUNDED, abs_tol=_ROUNDED))

@@ -33,7 +33,9 @@ def test_a_run_becomes_a_card_that_is_found_again(run, folder):
     assert (status, out) == (0, "The card agrees to the last digit.\n")
     assert "Training takes about" in err
     record = json.loads((folder / "a.json").read_text("utf-8"))
-    record["settings"][0]["measures"][1]["value"] += 9
+    loss = record["settings"][0]["measures"][1]
+    loss |= {name: loss[name] + 9 for name in ("value", "low", "high")}
+    loss["by_seed"] = [loss["value"]]
     record["versions"]["jax"] = "0.0.1"
     (folder / "b.json").write_text(json.dumps(record))
     status, out, err = run("check", "b.json", "--json")

@@ -233,6 +233,7 @@ CONTRADICT = "The parts of this card contradict each other."
         (_put(*FIRST, "measures", value=[]), CONTRADICT),
         (_put(*FIRST, "floor", "nll", value="low"), CONTRADICT),
         (_put(*MEASURE, "value", value=1e999), CONTRADICT),
+        (_put(*MEASURE, "by_seed", value=[0.5]), CONTRADICT),
         (_put(*MEASURE, "by_seed", value=[0.5, 0.5]), CONTRADICT),
         (_put(*MEASURE, "low", value=None), CONTRADICT),
         (_put(*MEASURE, "name", value="beauty"), "the measure 'beauty', which is not known here."),

@@ -19,7 +19,9 @@ _WORK = "ledger"
 
 
 def draw_ledger(experiment: Experiment, model: AbstractModel, step: int) -> None:
-    """Draw the parts of the gap to the floor, computed on request."""
+    """Draw the parts of the gap to the floor, computed on request; nothing without a law."""
+    if not experiment.generator.has_law:
+        return
     with st.expander(
         "Why is the loss above the floor?", key="ledger_panel", icon=":material/stacked_bar_chart:"
     ):
