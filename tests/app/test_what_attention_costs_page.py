@@ -98,7 +98,7 @@ def test_attention_is_measured(page, monkeypatch):
     assert (
         "From 64 to 128, **plain** takes 4 (4 to 4) times as long and 4 times the memory" in words
     )
-    assert "needs 1/20 of the memory and takes 2 (2 to 2) times as long" in words
+    assert "needs 20 times less memory and takes 2 (2 to 2) times as long" in words
     assert "the same results, up to rounding (2e-07)" in words
     assert any("At 128: plain 4, chunked 8." in alt for alt in alts(page))
     page.select_slider(key="cost_d_attn").set_value("64").run()

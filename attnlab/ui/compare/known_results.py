@@ -97,7 +97,7 @@ def draw_gallery(results: Sequence[KnownResult]) -> None:
         only = st.pills(
             "verdict",
             list(_VERDICTS),
-            format_func=lambda each: _VERDICTS[each][0],
+            format_func=lambda each: f"{_VERDICTS[each][0]} {count[each]}",
             key="known_verdict",
             label_visibility="collapsed",
         )

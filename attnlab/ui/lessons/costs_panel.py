@@ -311,7 +311,7 @@ def _attention_in_words(progress: CostProgress, _plan: object) -> list[str]:
     plain, chunked = found[PLAIN, longest], found[CHUNKED, longest]
     said = [
         f"At {longest:,} tokens, chunked attention needs "
-        f"1/{plain.scratch / chunked.scratch:,.0f} of the memory and takes "
+        f"{float(f'{plain.scratch / chunked.scratch:.2g}'):,.0f} times less memory and takes "
         f"{_ratio(chunked.seconds / plain.seconds)} times as long."
     ]
     for way in (PLAIN, CHUNKED) if shorter else ():

@@ -40,7 +40,7 @@ def draw_place(place: SessionLibrary) -> None:
     big = f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
     line = f"{'1 run' if count == 1 else f'{count:,} runs'} · {in_bin} · {big}"
     if place.folder is not None:
-        where = f"in `{place.folder}`. Paused and finished runs are kept, identical ones once."
+        where = f"in `{place.folder}`. Paused and finished runs are kept, each only once."
     elif hosted():
         where = (
             "in memory. This server keeps finished runs until you close or reload the page. "
