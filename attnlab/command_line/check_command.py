@@ -11,7 +11,7 @@ from attnlab.command_line.card_command import run_card_check
 from attnlab.command_line.output import file_error, print_json
 from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.number_text import show_count
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, options_of
 from attnlab.configuration.records import to_record
 from attnlab.generators import PROCESSES, AbstractGenerator, check_has_law
 from attnlab.generators.own_text import decode
@@ -118,7 +118,11 @@ def _report(
     process: AbstractGenerator, found: Conformity, sequences: list[tuple[int, ...]]
 ) -> Iterator[str]:
     render, counts = process.vocabulary.render, show_count(found.sequences, "sequence")
-    yield f"{counts} of {process.name}, {show_count(found.tokens, 'token')}"
+    # Tables have no room.
+    values = {name: getattr(process, name) for name in options_of(type(process))}
+    plain = [f"{name} {value}" for name, value in values.items() if not isinstance(value, tuple)]
+    law = f"{process.name} ({', '.join(plain)})" if plain else process.name
+    yield f"{counts} of {law}, {show_count(found.tokens, 'token')}"
     if found.impossible is not None:
         number, place = found.impossible
         before = process.vocabulary.shorten(sequences[number][:place]) or "the start"
@@ -127,21 +131,24 @@ def _report(
         return
     for test in found.tests:
         p_value = "< 0.0001" if test.adjusted < 1e-4 else f"{test.adjusted:.4f}"
+        after = f"after {show_count(test.order, 'token')}" if test.order else "without context"
         yield (
-            f"  {'✗' if test.adjusted < _LEVEL else '✓'} after {show_count(test.order, 'token')}: "
-            f"χ² {test.statistic:.1f} with {show_count(test.degrees, 'degree')} of freedom, "
-            f"p {p_value}"
+            f"  {'✗' if test.adjusted < _LEVEL else '✓'} {after}: χ² {test.statistic:.1f} with "
+            f"{show_count(test.degrees, 'degree')} of freedom, p {p_value}"
         )
-    if (deviating := found.first_deviation(_LEVEL)) is None:
+    rejected = [test for test in found.tests if test.adjusted < _LEVEL]
+    if not rejected:
         yield f"No deviation at the level {_LEVEL:.0%}, for all tests together."
-    elif (far := deviating.deviation) is None:
+    elif not (largest := [far for test in rejected if (far := test.deviation) is not None]):
         yield "Rare tokens deviate together, none of them by itself."
     else:
-        context = f"After {render(far.context)}" if far.context else "In all places"
-        yield (
-            f"{context} you have {render([far.token])} in {far.observed:.1%}, the law says "
-            f"{far.expected:.1%} ({far.visits:,} places, {far.errors:.1f} standard errors)."
-        )
+        yield "The largest deviation in each rejected test (the law is given all earlier tokens):"
+        for far in largest:
+            context = f"after {render(far.context)}" if far.context else "in all places"
+            yield (
+                f"  {context} you have {render([far.token])} in {far.observed:.1%}, the law says "
+                f"{far.expected:.1%} ({far.visits:,} places, {far.errors:.1f} standard errors)"
+            )
 
 
 def _read(file: str, process: AbstractGenerator) -> list[tuple[int, ...]]:

@@ -129,9 +129,15 @@ def test_own_samples_agree_and_those_of_another_rate_do_not(run, tmp_path):
         assert report["tokens"] == 11_000
         assert (min(test["adjusted"] for test in report["tests"]) < 0.01) == status
     lines = found[1].splitlines()
-    assert lines[0] == "1,000 sequences of mess3, 11,000 tokens"
-    assert lines[1].startswith("  ✓ after 0 tokens: χ² ")
+    assert lines[0] == "1,000 sequences of mess3 (x 0.05, a 0.85, noise 0.0), 11,000 tokens"
+    assert lines[1].startswith("  ✓ without context: χ² ")
     assert lines[2].startswith("  ✗ after 1 token: χ² ")
+    # The largest deviation of each rejected test.
+    far = [test["deviation"] for test in report["tests"] if test["adjusted"] < 0.01]
+    shown = [line for line in lines if "the law says" in line]
+    assert len(shown) > 1
+    for each, line in zip(far, shown, strict=True):
+        assert f"({each['visits']:,} places, {each['errors']:.1f} standard errors)" in line
     numbers = text.translate(str.maketrans({"A": "0,", "B": "1,", "C": "2 ", "→": " "}))
     file.write_text(numbers.replace(",", ", "))
     assert run("check", "mess3", "--samples", str(file))[1] == found[1]
