@@ -16,6 +16,7 @@ _START = {
     FIRST_PRESET: "Watch heads find the days that matter",
     "published-dotmod-attention": "The blog's puzzle: why does attention fail?",
     "cards-encoder-decoder": "Sort a hand of cards",
+    "own-text": "Your own text",
 }
 START_PRESETS = MappingProxyType(
     {

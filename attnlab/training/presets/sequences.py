@@ -2,7 +2,14 @@
 
 import dataclasses
 
-from attnlab.generators import Cards, Mess3, ModularAddition, RandomRandomXor, Reverse
+from attnlab.generators import (
+    Cards,
+    Mess3,
+    ModularAddition,
+    OwnSequences,
+    RandomRandomXor,
+    Reverse,
+)
 from attnlab.models import (
     EncoderDecoderOptions,
     RNNAttentionOptions,
@@ -46,6 +53,18 @@ TASKS = {
         "Reverse letters: RNN with attention",
         "A recurrent network writes ten letters backwards. The true alignment is a diagonal.",
         Experiment(generator=Reverse(), model=RNNAttentionOptions(), training=_WRITING),
+    ),
+    # Longer training would learn the sample by heart.
+    "own-text": Preset(
+        _SEQUENCES,
+        "The letters of a text",
+        "A small transformer learns to continue a text. Replace the sample by your own text.",
+        Experiment(
+            generator=OwnSequences(),
+            model=TransformerOptions(layers=1, heads=1, d_attn=8, d_model=16, mlp_width=32),
+            length=12,
+            training=Training(loss="next", steps=400, data="fresh", batch=64, learning_rate=0.005),
+        ),
     ),
 }
 

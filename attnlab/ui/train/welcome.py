@@ -22,9 +22,10 @@ from attnlab.ui.train.tabs import ALGORITHM, BELIEFS, VIEW, show_tab_of
 _PUZZLE = "published-dotmod-attention"
 _CARDS = {
     _PUZZLE: ("The blog's puzzle", "extension", ""),
-    "cards-encoder-decoder": ("Sort a hand of cards", "playing_cards", ""),
-    "mess3-belief": ("A fractal of beliefs", "change_history", BELIEFS),
+    "cards-encoder-decoder": ("Sort cards", "playing_cards", ""),
+    "mess3-belief": ("A fractal", "change_history", BELIEFS),
     "induction": ("An induction head", "search", ALGORITHM),
+    "own-text": ("Your own text", "edit_note", ""),
 }
 _CHOSEN = "welcome"
 
